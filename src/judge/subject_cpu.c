@@ -64,7 +64,7 @@ static enum assay_status start_build(struct cpu *c, struct assay_error *err) {
   if (!c->is_python)
     return build_start(&b, e->source, e->source_bytes, &c->build, err);
   enum assay_status status = python_find(o->paths, &c->arena, &c->python, err);
-  return status ? status : python_build_start(&c->python, &b, true, e->source, e->source_bytes, &c->python_build, err);
+  return status ? status : python_build_start(&c->python, &b, NULL, e->source, e->source_bytes, &c->python_build, err);
 }
 
 static void finish(struct subject *s) {

@@ -111,7 +111,10 @@ static enum assay_status start_build(struct hosted *h, struct assay_error *err) 
   if (!status)
     status = python_find(o->paths, &h->arena, &h->python, err);
   // Extensions are compiled where the device is, because their source may ask for its properties.
-  return status ? status : python_build_start(&h->python, &b, false, e->source, e->source_bytes, &h->build, err);
+  char gpu[16] = "";
+  if (!status && h->cuda)
+    status = workbench_target(h->bench, gpu, err);
+  return status ? status : python_build_start(&h->python, &b, gpu, e->source, e->source_bytes, &h->build, err);
 }
 
 static enum assay_status create(const struct subject_env *env, struct subject **out, struct assay_error *err) {

@@ -7,6 +7,7 @@
   worker.py check  CANDIDATE OUT DEFINE...                           the build: syntax, and extensions in C++
   worker.py kept   CANDIDATE OUT DEFINE...                           the same; extensions of an earlier build are there
   worker.py syntax CANDIDATE OUT DEFINE...                           the build where extensions come later
+  worker.py there  CANDIDATE OUT DEFINE...                           the same; extensions of an earlier build are there
   worker.py facts                                                    what this Python has, as JSON
   worker.py missing CANDIDATE DEVICE                                 what a source needs that is not here; it is not run
 
@@ -465,6 +466,13 @@ def made_with():
                       str(torch and (torch.origin, os.stat(torch.origin).st_mtime_ns))]) + "\n"
 
 
+def write_made_with(folder, with_what):
+    """What is in the folder may be kept."""
+    os.makedirs(os.path.join(folder, "extensions"), exist_ok=True)
+    with open(os.path.join(folder, "extensions", "made_with"), "w", encoding="utf-8") as file:
+        file.write(with_what)
+
+
 def kept_extensions(folder):
     """Whether an earlier build's extensions lie in the folder and are good here; if not, they are removed."""
     place = os.path.join(os.path.realpath(folder), "extensions")
@@ -478,9 +486,14 @@ def kept_extensions(folder):
     return False
 
 
-def patch_extensions(folder, build):
-    """torch.utils.cpp_extension.load_inline and load put what they compile into the folder, or take it from there.
-    Returns the calls so far that read files."""
+def not_compiled(name, compile_now):
+    raise Complaint(f"the extension {name} was not compiled when the file was built: its sources or its flags were others "
+                    "then, or it is not loaded as the file is imported")
+
+
+def patch_extensions(folder, build, missing=not_compiled, file_read=lambda name: None):
+    """torch.utils.cpp_extension.load_inline and load put what they compile into the folder, or take it from there: what
+    is not there is `missing`'s. One that is made of files is `file_read`'s first. Returns the names of those so far."""
     import torch.utils.cpp_extension as extension
     compile_ = extension._jit_compile
     folder = os.path.join(os.path.realpath(folder), "extensions")
@@ -505,12 +518,12 @@ def patch_extensions(folder, build):
             where = os.path.join(folder, what_is_built(function.__name__, given))
             if function.__name__ != "load_inline" or given.get("extra_include_paths") or given.get("extra_ldflags"):
                 of_files.append(given["name"])
+                file_read(given["name"])
             if build:
                 place[0] = where
                 return function(*arguments, **options)
             if not os.path.isdir(where):
-                raise Complaint(f"the extension {given['name']} was not compiled when the file was built: its sources "
-                                "or its flags were others then, or it is not loaded as the file is imported")
+                return missing(given["name"], lambda: function(*arguments, **options))
             return extension._import_module_from_library(given["name"], where, given["is_python_module"])
         return make
 
@@ -518,6 +531,35 @@ def patch_extensions(folder, build):
         extension._jit_compile = compiled
     extension.load, extension.load_inline = made(extension.load), made(extension.load_inline)
     return of_files
+
+
+def take_extensions(path):
+    """On a GPU, where extensions are compiled as the file is imported: those that the judge kept are taken."""
+    folder = os.path.dirname(path)
+    if os.path.isdir(os.path.join(folder, "extensions")):
+        patch_extensions(folder, False, lambda name, compile_now: compile_now())
+
+
+def make_extensions(path, names):
+    """On a GPU: compiles what the file compiles as it is imported, for the judge to keep. No workload is known here, so that
+    nothing of one can be left in what is kept. What is made of files cannot be kept, and is not compiled here."""
+    folder, with_what = os.path.dirname(path), made_with()
+
+    def nothing_to_keep(name=None):
+        shutil.rmtree(os.path.join(folder, "extensions"), ignore_errors=True)
+        write_made_with(folder, with_what)
+        os._exit(0)
+
+    patch_extensions(folder, True, file_read=nothing_to_keep)
+    try:
+        load_source(path, names)
+    except BaseException as error:
+        traceback.print_exc()
+        if worker_error.is_of_a_compiler(error):  # it would fail again
+            with open(os.path.join(folder, "failed"), "w", encoding="utf-8", errors="replace") as file:
+                file.write(worker_error.told(error, path))
+        return
+    write_made_with(folder, with_what)
 
 
 def has_extensions(source):
@@ -802,10 +844,13 @@ def settle_in(path, threads, device):
     if device == "cuda":
         torch.cuda.init()
         torch.cuda.synchronize()  # the context now exists and is current in this thread
-        return  # extensions are compiled here, where the device is: their source may ask what it is
     with open(path, encoding="utf-8") as file:
-        if has_extensions(file.read()):
-            patch_extensions(os.path.dirname(path), False)
+        if not has_extensions(file.read()):
+            return
+    if device == "cuda":  # they are compiled where the device is: their source may ask what it is
+        take_extensions(path)
+    else:
+        patch_extensions(os.path.dirname(path), False)
 
 
 def serve(library, path, threads, build, device, names):
@@ -1159,6 +1204,12 @@ def lift(library, build):
     order, descriptors, first, again, own = receive_order(lambda: early or early.append(Lift(library, build)))
     import torch
     path = order["candidate"]
+    if order.get("extensions") == "make":
+        make_extensions(path, order["defines"])
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+    take_extensions(path)
     lift = early[0] if early else Lift(library, build)
     module = None
     for i, workload in enumerate(order["workloads"]):
@@ -1235,10 +1286,11 @@ def check(path, out, names, extensions, kept):
     if source is None:
         return 1
     line, folder = versions(), os.path.dirname(out)
-    if extensions and has_extensions(source):
-        if kept and kept_extensions(folder):
-            line += ", extensions as they were compiled before"
-        else:
+    if has_extensions(source) and (extensions or kept):
+        if kept and kept_extensions(folder):  # where the file compiles none as it is imported, there is a list of none
+            if len(os.listdir(os.path.join(folder, "extensions"))) > 1:
+                line += ", extensions as they were compiled before"
+        elif extensions:
             of_files = patch_extensions(folder, True)
             with_what = made_with()
             try:
@@ -1247,8 +1299,7 @@ def check(path, out, names, extensions, kept):
                 print(f"{worker_error.told(error, path)}\n{error}", file=sys.stderr)
                 return 1
             if not of_files and os.path.isdir(os.path.join(folder, "extensions")):
-                with open(os.path.join(folder, "extensions", "made_with"), "w", encoding="utf-8") as file:
-                    file.write(with_what)
+                write_made_with(folder, with_what)
     with open(out, "w", encoding="utf-8") as file:
         file.write(line + "\n")
     return 0
@@ -1381,8 +1432,8 @@ def main(arguments):
         return serve(rest[0], rest[1], int(rest[2]), rest[3], rest[4], rest[5:])
     if mode == "lift" and len(rest) >= 2:
         return lift(rest[0], rest[1])
-    if mode in ("check", "kept", "syntax") and len(rest) >= 2:
-        return check(rest[0], rest[1], rest[2:], mode != "syntax", mode == "kept")
+    if mode in ("check", "kept", "syntax", "there") and len(rest) >= 2:
+        return check(rest[0], rest[1], rest[2:], mode in ("check", "kept"), mode in ("kept", "there"))
     if mode == "missing" and len(rest) == 2:
         return missing(*rest)
     if mode == "facts":

@@ -41,11 +41,15 @@ GNU = re.compile(r"^.*?([^/\s:]+):(\d+):(\d+): (fatal )?error: .*\n *\2 \| (.*)$
 NVIDIA = re.compile(r"^.*?([^/\s(]+)\((\d+)\)(): error: (.*)\n(?:[ \t]*\n)*([^\n]+)$", re.MULTILINE)
 
 
+def is_of_a_compiler(error):
+    return "Error building extension" in str(error)
+
+
 def place_in_text(error, path):
     """(line, column) where an extension's source, a text of the candidate's file, has the first error: compilers print
     that line, and it stands in the file once. None: it is not known."""
     text = str(error)
-    found = "Error building extension" in text and (GNU.search(text) or NVIDIA.search(text))
+    found = is_of_a_compiler(error) and (GNU.search(text) or NVIDIA.search(text))
     wrong = found[5].strip() if found else ""
     try:
         with open(path, encoding="utf-8") as file:

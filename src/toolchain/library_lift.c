@@ -72,7 +72,7 @@ static enum assay_status cannot_start(const struct lifted_program *p, const char
 }
 
 // Products are cuBLASLt's, convolutions cuDNN's; some tasks are both.
-static bool takes(const struct lifted_program *lifted, const struct plan_subject *s, struct plan_report *report) {
+static bool takes(struct lifted_program *lifted, const struct plan_subject *s, struct plan_report *report) {
   const struct library_program *p = (const struct library_program *)lifted;
   if (s->library_refusal || !s->library_call) {
     plan_report_refuse(report, PLAN_REFUSED, "%s",

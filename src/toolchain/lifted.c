@@ -190,6 +190,7 @@ enum assay_status lifted_expect(struct program *base, const struct plan_subject 
   for (int i = 0; i < n && i < MOST_ITEMS && !status; i++)
     if (!p->kind->takes || p->kind->takes(p, &subjects[i], &report))
       status = find_item(p, &subjects[i], &item, err);
+  plan_report_release(&report);
   return status;
 }
 
@@ -222,19 +223,33 @@ static enum assay_status make_files(struct lifted_program *p, struct lift_item *
 }
 
 // What worker.py (receive_order) and assay-library (vendor/order.c) read.
-static enum assay_status make_order(const struct lift_run *r, const char *candidate, struct buf *out,
-                                    struct assay_error *err) {
-  json_t *defines = json_array(), *workloads = json_array();
-  for (size_t i = 0; r->program->defines[i]; i++)
-    json_array_append_new(defines, json_string(r->program->defines[i]));
-  for (int i = 0; i < r->n_items; i++)
-    json_array_append_new(workloads, make_workload(&r->items[i]->subject));
-  return put_json(json_pack("{s:s, s:o, s:o}", "candidate", candidate, "defines", defines, "workloads", workloads), out,
-                  err);
+static json_t *make_defines(const struct lifted_program *p) {
+  json_t *defines = json_array();
+  for (size_t i = 0; p->defines[i]; i++)
+    json_array_append_new(defines, json_string(p->defines[i]));
+  return defines;
 }
 
-static int64_t left_ns(const struct lifted_program *p) {
-  return p->spent_ns < p->budget_ns ? p->budget_ns - p->spent_ns : 0;
+static enum assay_status make_order(const struct lift_run *r, const char *candidate, struct buf *out,
+                                    struct assay_error *err) {
+  json_t *workloads = json_array();
+  for (int i = 0; i < r->n_items; i++)
+    json_array_append_new(workloads, make_workload(&r->items[i]->subject));
+  return put_json(
+      json_pack("{s:s, s:o, s:o}", "candidate", candidate, "defines", make_defines(r->program), "workloads", workloads),
+      out, err);
+}
+
+enum assay_status lifted_make_order(const struct lifted_program *p, const char *candidate, struct buf *out,
+                                    struct assay_error *err) {
+  return put_json(json_pack("{s:s, s:o, s:[], s:s}", "candidate", candidate, "defines", make_defines(p), "workloads",
+                            "extensions", "make"),
+                  out, err);
+}
+
+int64_t lifted_deadline_ns(const struct lifted_program *p) {
+  int64_t left_ns = p->spent_ns < p->budget_ns ? p->budget_ns - p->spent_ns : 0;
+  return p->budget_ns > 0 ? clock_monotonic_ns() + left_ns : INT64_MAX;
 }
 
 static enum assay_status run_worker(struct lift_run *r, struct assay_error *err) {
@@ -259,7 +274,7 @@ static enum assay_status run_worker(struct lift_run *r, struct assay_error *err)
     status = lift_worker_order(w, &order, fds, n_fds, err);
   buf_clear(&r->text);
   int64_t start_ns = clock_monotonic_ns();
-  int64_t deadline_ns = p->budget_ns > 0 ? start_ns + left_ns(p) : INT64_MAX;
+  int64_t deadline_ns = lifted_deadline_ns(p);
   if (!status)
     status = lift_worker_wait(w, p->pauses, deadline_ns, &r->text, &r->end, err);
   p->spent_ns += clock_monotonic_ns() - start_ns - (status ? 0 : r->end.starved_ns + r->end.paused_ns);

@@ -23,7 +23,7 @@ struct lifted_kind {
   // The worker ended before there was anything of the candidate: why, for the user, from what it printed.
   enum assay_status (*cannot_start)(const struct lifted_program *p, const char *printed, struct assay_error *err);
   // Whether the workload can be asked for; the report says why not. NULL: each can.
-  bool (*takes)(const struct lifted_program *p, const struct plan_subject *s, struct plan_report *report);
+  bool (*takes)(struct lifted_program *p, const struct plan_subject *s, struct plan_report *report);
   void (*release)(struct lifted_program *p); // what is the kind's own; may be NULL
 };
 
@@ -58,6 +58,11 @@ struct lifted_program {
 bool lifted_init(struct lifted_program *p, const struct lifted_kind *kind, const struct toolchain *toolchain,
                  const struct program_options *o, const char *source, size_t n);
 const char *const *lifted_copy_list(const char *const *list, struct arena *a); // NULL-terminated; NULL: an empty one
+
+// A worker's order to make what the source compiles as it is imported, and no workload.
+enum assay_status lifted_make_order(const struct lifted_program *p, const char *candidate, struct buf *out,
+                                    struct assay_error *err);
+int64_t lifted_deadline_ns(const struct lifted_program *p); // of what begins now
 
 // For struct toolchain_ops.
 enum assay_status lifted_plan(struct program *base, const struct plan_subject *subject, struct plan *out,

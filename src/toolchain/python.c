@@ -73,7 +73,9 @@ enum assay_status python_find(const struct assay_paths *p, struct arena *a, stru
 
 // worker.py itself finds out whether what was restored is good for the machine as it is now.
 static const char *mode_of(const struct python_build *b) {
-  return !b->extensions ? "syntax" : b->restored ? "kept" : "check";
+  if (b->extensions)
+    return b->restored ? "kept" : "check";
+  return b->restored ? "there" : "syntax";
 }
 
 // Not compile_command: a macro's -D means nothing to Python.
@@ -103,8 +105,9 @@ static void destroy(struct python_build *b) {
   base_free(b);
 }
 
-enum assay_status python_build_start(const struct python_place *p, const struct build_options *o, bool extensions,
+enum assay_status python_build_start(const struct python_place *p, const struct build_options *o, const char *gpu,
                                      const char *source, size_t n, struct python_build **out, struct assay_error *err) {
+  const bool extensions = !gpu;
   struct build_options options = *o;
   struct python_build *b = base_calloc(1, sizeof *b);
   if (!b)
@@ -131,9 +134,10 @@ enum assay_status python_build_start(const struct python_place *p, const struct 
     status = compile_prepare(&b->compile, &options, program, err);
   if (!status && !(b->compile.policy.read_paths = python_builder_paths(p, a)))
     status = error_nomem(err, "a build");
-  if (!status && extensions && p->cache) {
+  if (!status && p->cache && python_keep_asked(source, n)) {
+    const struct python_kept what = {source, n, o->defines, gpu};
     b->cache = arena_strdup(a, p->cache);
-    status = b->cache ? python_keep_key(p, o->defines, source, n, b->key, err) : error_nomem(err, "a build");
+    status = b->cache ? python_keep_key(p, &what, b->key, err) : error_nomem(err, "a build");
   }
   b->restored = !status && b->cache && python_keep_restore(b->cache, b->key, o->folder);
   if (!status)
@@ -206,7 +210,7 @@ enum assay_status python_build_finish(struct python_build *b, struct build_resul
     const char *path = arena_printf(&b->compile.arena, "%s/%s", b->compile.policy.folder, source_name);
     const char *change = path ? find_change(b, path) : NULL;
     r.library = path && !change ? base_strndup(path, strlen(path)) : NULL;
-    if (!change && b->cache)
+    if (!change && b->cache && b->extensions)
       python_keep_store(b->cache, b->key, b->compile.policy.folder);
     if (change)
       status = reject(&r, change, err);

@@ -38,10 +38,11 @@ enum assay_status python_missing(const struct python_place *p, const char *folde
                                  char **missing, struct assay_error *err);
 
 // As build_start and build_finish; o->compiler and o->include_dir are not used, defines become global names of the
-// module. `extensions`: what the candidate compiles as an extension is compiled now. The result's `library` is the
-// source in the build's folder, together with what was compiled.
+// module. What the candidate compiles as an extension is compiled now, where `gpu` is NULL; for a GPU ("sm_90a") it is
+// not, but is there if it was kept. The result's `library` is the source in the build's folder, together with what was
+// compiled.
 struct python_build;
-enum assay_status python_build_start(const struct python_place *p, const struct build_options *o, bool extensions,
+enum assay_status python_build_start(const struct python_place *p, const struct build_options *o, const char *gpu,
                                      const char *source, size_t n, struct python_build **out, struct assay_error *err);
 enum assay_status python_build_finish(struct python_build *b, struct build_result *out, struct assay_error *err);
 void python_build_cancel(struct python_build *b); // kills and frees; NULL is fine

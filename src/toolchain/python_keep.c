@@ -20,24 +20,30 @@ enum { MOST_SCRIPT = 4 << 20, MOST_NAME = 200, HASH_LETTERS = 32 };
 static const char made_with[] = "made_with", text_of_names[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                                                "0123456789_-+.";
 
-enum assay_status python_keep_key(const struct python_place *p, const char *const *defines, const char *source,
-                                  size_t n, char key[HASH_HEX_BYTES], struct assay_error *err) {
+bool python_keep_asked(const char *source, size_t n) {
+  static const char word[] = "cpp_extension"; // as worker.py looks for it
+  return memmem(source, n, word, sizeof word - 1) != NULL;
+}
+
+enum assay_status python_keep_key(const struct python_place *p, const struct python_kept *k, char key[HASH_HEX_BYTES],
+                                  struct assay_error *err) {
   char hashes[2][HASH_HEX_BYTES], *script = NULL;
   size_t script_bytes = 0;
   struct buf settings = {0};
   enum assay_status status = file_read(p->script, MOST_SCRIPT, &script, &script_bytes, err);
   if (status)
     return status;
-  hash_sha256_hex(source, n, hashes[0]);
+  hash_sha256_hex(k->source, k->bytes, hashes[0]);
   hash_sha256_hex(script, script_bytes, hashes[1]);
   base_free(script);
-  for (size_t i = 0; defines && defines[i]; i++)
-    buf_printf(&settings, "%zu:%s", strlen(defines[i]), defines[i]);
+  for (size_t i = 0; k->defines && k->defines[i]; i++)
+    buf_printf(&settings, "%zu:%s", strlen(k->defines[i]), k->defines[i]);
   buf_puts(&settings, "|");
   for (size_t i = 0; p->environment && p->environment[i]; i++)
     buf_printf(&settings, "%zu:%s", strlen(p->environment[i]), p->environment[i]);
-  const char *const parts[] = {"Python extensions, 1",         hashes[0],          hashes[1], p->interpreter,
-                               p->path_env ? p->path_env : "", buf_str(&settings), NULL};
+  const char *const parts[] = {
+      "Python extensions, 2", hashes[0], hashes[1], p->interpreter, p->path_env ? p->path_env : "", buf_str(&settings),
+      k->gpu ? k->gpu : "",   NULL};
   status = buf_status(&settings, err);
   if (!status)
     status = code_cache_key(parts, key, err);
@@ -169,4 +175,10 @@ bool python_keep_restore(const char *cache, const char *key, const char *folder)
   }
   base_free(bytes);
   return good;
+}
+
+bool python_keep_is_there(const char *folder) {
+  char path[4096];
+  snprintf(path, sizeof path, "%.4000s/extensions/made_with", folder);
+  return access(path, R_OK) == 0;
 }

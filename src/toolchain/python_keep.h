@@ -21,12 +21,26 @@
 
 enum { PYTHON_KEEP_FILES = 64, PYTHON_KEEP_BYTES = 128 << 20 };
 
-// The entry's name. `script`: worker.py, whose text counts.
-enum assay_status python_keep_key(const struct python_place *p, const char *const *defines, const char *source,
-                                  size_t n, char key[HASH_HEX_BYTES], struct assay_error *err);
+//
+// On a GPU a worker that knows of no workload compiles them (python_lift.c), for another file's or another GPU's are
+// not these.
+struct python_kept {
+  const char *source;
+  size_t bytes;
+  const char *const *defines;
+  const char *gpu; // "sm_90a"; NULL: for the CPU
+};
+
+// Whether the source speaks of extensions at all.
+bool python_keep_asked(const char *source, size_t n);
+
+// The entry's name. p->script is worker.py, whose text counts.
+enum assay_status python_keep_key(const struct python_place *p, const struct python_kept *k, char key[HASH_HEX_BYTES],
+                                  struct assay_error *err);
 
 // Puts what was kept into FOLDER/extensions; false where there is nothing, and the folder is as it was or has parts.
 bool python_keep_restore(const char *cache, const char *key, const char *folder);
+bool python_keep_is_there(const char *folder); // and was not found to be of another compiler since
 
 // Keeps what is in FOLDER/extensions if it may be kept. A link, or a file with other names, is not followed. Failing
 // only costs time later.

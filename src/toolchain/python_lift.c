@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans of Python candidates (lifted.h): the source is looked at by the interpreter, and a worker that has imported
 // PyTorch by then runs it.
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "base/file.h"
 #include "toolchain/lifted.h"
+#include "toolchain/python_keep.h"
 #include "toolchain/python_worker.h"
+
+enum { MOST_FAILURE = 4096 }; // what a worker writes of extensions that do not compile
 
 struct python_program {
   struct lifted_program lifted;
   struct python_place python;
   struct python_standby *standby;
   struct lift_worker *worker; // without a standby: begins while the source is built; NULL when it was used
+  const char *folder;         // of the build
+  // Extensions in C++ and CUDA. They are kept if `key` is not "".
+  char key[HASH_HEX_BYTES];
+  bool kept;           // by an earlier judgement or this one, as far as they could be
+  const char *failure; // of their compiler; NULL: none
+  struct buf printed;  // with it
 };
 
 struct python_lift_build {
@@ -27,6 +39,67 @@ static struct python_worker_options worker_options(const struct python_program *
                                         .without_landlock = p->lifted.without_landlock};
 }
 
+// ---- extensions
+
+// Imports the source in a process that knows of no workload, and keeps what that compiled. Where it comes to nothing,
+// the worker that records compiles them itself, and says what is wrong.
+static enum assay_status compile_extensions(struct python_program *p, struct lift_worker *w, struct assay_error *err) {
+  struct lifted_program *l = &p->lifted;
+  const char *folder = lift_worker_folder(w);
+  struct sandbox_end end = {0};
+  struct buf order = {0};
+  char path[4096], *failure = NULL;
+  size_t n = 0;
+  int64_t start_ns = clock_monotonic_ns();
+  snprintf(path, sizeof path, "%s/%s", folder, l->kind->source_file);
+  enum assay_status status = file_write(path, l->source, l->source_bytes, err);
+  if (!status)
+    status = lifted_make_order(l, path, &order, err);
+  if (!status)
+    status = lift_worker_order(w, &order, NULL, 0, err);
+  if (!status)
+    status = lift_worker_wait(w, l->pauses, lifted_deadline_ns(l), &p->printed, &end, err);
+  if (!status)
+    l->spent_ns += clock_monotonic_ns() - start_ns - end.starved_ns - end.paused_ns;
+  snprintf(path, sizeof path, "%s/failed", folder);
+  if (!status && file_read(path, MOST_FAILURE, &failure, &n, NULL) == ASSAY_OK && n > 0) {
+    for (size_t i = 0; i < n; i++) // one line of text, whatever it was
+      failure[i] = failure[i] && (unsigned char)failure[i] < ' ' ? ' ' : failure[i];
+    p->failure = arena_strndup(&l->arena, failure, n);
+  } else if (!status && end.exited && end.code == 0) {
+    python_keep_store(p->python.cache, p->key, folder);
+  }
+  base_free(failure);
+  buf_release(&order);
+  return status;
+}
+
+static enum assay_status make_extensions(struct python_program *p, struct assay_error *err) {
+  const struct python_worker_options o = worker_options(p);
+  struct lift_worker *w = NULL;
+  p->kept = true;
+  enum assay_status status = python_worker_start(NULL, &o, &w, err); // one that records nothing
+  if (!status)
+    status = compile_extensions(p, w, err);
+  lift_worker_end(w);
+  return status;
+}
+
+// Before the first recording. What does not compile has no plan.
+static bool takes(struct lifted_program *lifted, const struct plan_subject *s, struct plan_report *report) {
+  struct python_program *p = (struct python_program *)lifted;
+  struct assay_error ignored = {0};
+  (void)s;
+  if (p->key[0] && !p->kept)
+    (void)make_extensions(p, &ignored);
+  if (!p->failure)
+    return true;
+  plan_report_refuse(report, PLAN_RAISED, "%s", p->failure);
+  if (!report->log && p->printed.len > 0)
+    report->log = base_strndup(buf_str(&p->printed), p->printed.len);
+  return false;
+}
+
 // ---- the worker
 
 static enum assay_status start_worker(struct lifted_program *lifted, struct lift_worker **out,
@@ -35,7 +108,10 @@ static enum assay_status start_worker(struct lifted_program *lifted, struct lift
   const struct python_worker_options o = worker_options(p);
   *out = p->worker;
   p->worker = NULL;
-  return *out ? ASSAY_OK : python_worker_start(p->standby, &o, out, err);
+  enum assay_status status = *out ? ASSAY_OK : python_worker_start(p->standby, &o, out, err);
+  if (!status && p->key[0])
+    (void)python_keep_restore(p->python.cache, p->key, lift_worker_folder(*out));
+  return status;
 }
 
 static void worker_is_gone(struct lifted_program *lifted) {
@@ -54,7 +130,9 @@ static enum assay_status cannot_start(const struct lifted_program *lifted, const
 }
 
 static void release(struct lifted_program *lifted) {
-  lift_worker_end(((struct python_program *)lifted)->worker);
+  struct python_program *p = (struct python_program *)lifted;
+  lift_worker_end(p->worker);
+  buf_release(&p->printed);
 }
 
 static const struct lifted_kind kind = {
@@ -64,6 +142,7 @@ static const struct lifted_kind kind = {
     .start_worker = start_worker,
     .worker_is_gone = worker_is_gone,
     .cannot_start = cannot_start,
+    .takes = takes,
     .release = release,
 };
 
@@ -79,13 +158,15 @@ static struct python_program *make_program(const struct program_options *o, cons
                                     .script = arena_strdup(a, o->python.script),
                                     .worker = arena_strdup(a, o->python.worker),
                                     .lift = arena_strdup(a, o->python.lift),
+                                    .cache = o->python.cache ? arena_strdup(a, o->python.cache) : NULL,
                                     .path_env = arena_strdup(a, o->python.path_env),
                                     .environment = lifted_copy_list(o->python.environment, a),
                                     .settings = arena_strdup(a, o->python.settings),
                                     .read_paths = lifted_copy_list(o->python.read_paths, a)};
   p->standby = o->standby;
+  p->folder = arena_strdup(a, o->folder);
   const struct python_place *place = &p->python;
-  if (good && place->interpreter && place->script && place->worker && place->lift && place->path_env &&
+  if (good && p->folder && place->interpreter && place->script && place->worker && place->lift && place->path_env &&
       place->environment && place->settings && place->read_paths)
     return p;
   lifted_release(&p->lifted.base);
@@ -106,8 +187,11 @@ static enum assay_status start(const struct program_options *o, const char *sour
   b->program = make_program(o, source, n);
   enum assay_status status = b->program ? ASSAY_OK : error_nomem(err, "a build");
   // Extensions are compiled where the device is: their source may ask what it is.
+  const struct python_kept what = {source, n, o->defines, o->target};
+  if (!status && o->python.cache && python_keep_asked(source, n))
+    status = python_keep_key(&o->python, &what, b->program->key, err);
   if (!status)
-    status = python_build_start(&o->python, &options, false, source, n, &b->build, err);
+    status = python_build_start(&o->python, &options, o->target, source, n, &b->build, err);
   if (!status) {
     const struct python_worker_options w = worker_options(b->program);
     if (o->standby)
@@ -141,6 +225,7 @@ static enum assay_status finish(struct program_build *base, struct build_result 
   b->build = NULL;
   if (!status && r.outcome == BUILD_OK) {
     struct python_program *p = b->program;
+    p->kept = p->key[0] && python_keep_is_there(p->folder);
     p->lifted.toolchain = arena_printf(&p->lifted.arena, "python (%.100s)", r.compiler_version);
     if (p->lifted.toolchain) {
       *program = &p->lifted.base;

@@ -40,5 +40,32 @@ if building:
 } >"$work/spoiler.py"
 judged "$work/spoiler.py" "load_failed made"
 judged "$work/candidate.py" "pass kept"
-[ $failed -eq 0 ] && echo "4 as expected"
+
+# For a GPU they are compiled where the GPU is, by a worker that knows of no workload; only what records needs the GPU.
+export XDG_CACHE_HOME="$work/gpu"
+planned() { # planned FILE WORDS: what came of its plan
+  "$assay" plan save kernelbench/1/19 "$1" --workload small --out "$work/plan.json" >"$work/out" 2>&1 || true
+  if [ ! -e "$work/plan.json" ] && ! grep -q "$2" "$work/out"; then
+    echo "FAILED: $1: no \"$2\":"
+    cat "$work/out"
+    failed=1
+  fi
+}
+entry() { # of so many entries the last: its number as a file, and whether there is a library in it
+  find "$work/gpu/assay" -type f -printf '%T@ %i ' -exec sh -c 'grep -aq "\.so " "$1" && echo library || echo none' _ {} \; | sort -n |
+    tail -n 1 | cut -d " " -f 2-
+}
+planned "$work/candidate.py" "NVIDIA driver"
+first=$(entry)
+planned "$work/candidate.py" "NVIDIA driver"
+second=$(entry)
+case $first in *library) ;; *) echo "FAILED: nothing was kept for a GPU: $first" && failed=1 ;; esac
+[ "$first" = "$second" ] || { echo "FAILED: compiled again for a GPU: $first, $second" && failed=1; }
+sed 's/return PyModule_Create/return no_such_function/' "$work/candidate.py" >"$work/broken.py"
+planned "$work/broken.py" "error: .no_such_function. was not declared"
+[ "$(entry)" = "$first" ] || { echo "FAILED: what does not compile was kept" && failed=1; }
+{ echo 'FILES = True' && cat "$work/candidate.py"; } >"$work/files.py"
+planned "$work/files.py" "NVIDIA driver"
+case $(entry) in *none) ;; *) echo "FAILED: what is made of files was kept: $(entry)" && failed=1 ;; esac
+[ $failed -eq 0 ] && echo "8 as expected"
 exit $failed

@@ -143,7 +143,7 @@ static void odd_entries_are_not_believed(void **state) {
 
 static void what_names_an_entry(void **state) {
   const struct fixture *f = *state;
-  char script[512], keys[7][HASH_HEX_BYTES];
+  char script[512], keys[8][HASH_HEX_BYTES];
   struct assay_error err = {0};
   in(f, "worker.py", script);
   put(f, "worker.py", "pass\n");
@@ -155,22 +155,24 @@ static void what_names_an_entry(void **state) {
   const struct {
     const struct python_place *place;
     const char *const *defines;
-    const char *source;
-  } cases[] = {{&p, none, "x = 1\n"},
-               {&p, none, "x = 2\n"},
-               {&p, one, "x = 1\n"},
-               {&other, none, "x = 1\n"},
-               {&set, none, "x = 1\n"}};
-  for (int i = 0; i < 5; i++)
-    assert_int_equal(python_keep_key(cases[i].place, cases[i].defines, cases[i].source, 6, keys[i], &err), ASSAY_OK);
+    const char *source, *gpu;
+  } cases[] = {{&p, none, "x = 1\n", NULL},     {&p, none, "x = 2\n", NULL},   {&p, one, "x = 1\n", NULL},
+               {&other, none, "x = 1\n", NULL}, {&set, none, "x = 1\n", NULL}, {&p, none, "x = 1\n", "sm_90a"},
+               {&p, none, "x = 1\n", "sm_100a"}};
+  enum { CASES = sizeof cases / sizeof *cases };
+  for (int i = 0; i < CASES; i++) {
+    const struct python_kept what = {cases[i].source, 6, cases[i].defines, cases[i].gpu};
+    assert_int_equal(python_keep_key(cases[i].place, &what, keys[i], &err), ASSAY_OK);
+  }
+  const struct python_kept first = {"x = 1\n", 6, none, NULL};
   put(f, "worker.py", "pass \n");
-  assert_int_equal(python_keep_key(&p, none, "x = 1\n", 6, keys[5], &err), ASSAY_OK);
-  put(f, "worker.py", "pass\n");
-  assert_int_equal(python_keep_key(&p, none, "x = 1\n", 6, keys[6], &err), ASSAY_OK);
-  for (int i = 0; i < 6; i++)
+  assert_int_equal(python_keep_key(&p, &first, keys[CASES], &err), ASSAY_OK);
+  for (int i = 0; i <= CASES; i++)
     for (int k = 0; k < i; k++)
       assert_string_not_equal(keys[i], keys[k]);
-  assert_string_equal(keys[6], keys[0]);
+  put(f, "worker.py", "pass\n");
+  assert_int_equal(python_keep_key(&p, &first, keys[CASES], &err), ASSAY_OK);
+  assert_string_equal(keys[CASES], keys[0]);
 }
 
 int main(void) {
