@@ -3,10 +3,12 @@
 """Judges honest kernels again and again, each time with other seeds and secrets: how often is a right kernel refused?
 
     bench/honest.py ASSAY OUT.json [--verdicts N] [--seconds N] [--jobs N] [--only GLOB] [--own] [FILE...]
+    bench/honest.py ASSAY OUT.json --device cuda [...] [FILE...]      with as many jobs as the GPU has memory for
 
 The kernels are those of tests/cases, tests/kernelbenchx and tests/fusedops that must pass, in every form that must
 pass, and FILEs; and, without --own, each of them that calls exp, log, tanh, erf or the like once more with the
-functions of other libraries (bench/honest_functions.h). Each is judged at `small`, with all questions and without
+functions of other libraries (bench/honest_functions.h). On a GPU they are kernels/cuda, kernels/fusedops and FILEs, with
+the functions of the GPU. Each is judged at `small`, with all questions and without
 times, N benches at once (as many as there are CPUs, if not said). OUT.json has the counts and every false alarm with
 its seed and secret. It is written after every few kernels, so that a run that is ended loses little. Runs go on where
 the last one ended (its counts are added to, and what was judged least often is first) until there are N verdicts, 10000
@@ -32,7 +34,8 @@ LIBRARIES = {"CEPHES": "exp log tanh", "XLA": "tanh erf expm1 log1p", "FAST": "e
              "STATED": "exp exp2 log log2 tanh erf erfc expm1 log1p"}
 MACHINE = ("judge_failed",)
 REFUSED = {("kernelbenchx.erf", "XLA")}  # on purpose: docs/numerics.md
-FOLDERS = ("cases", "kernelbenchx", "fusedops")
+FOLDERS = {"cpu": ("tests/cases", "tests/kernelbenchx", "tests/fusedops"), "cuda": ("kernels/cuda", "kernels/fusedops")}
+ENDINGS = {"cpu": ".c", "cuda": ".cu"}
 CHUNK = 4  # kernels that one bench judges: few, since a bench that is ended loses them
 
 
@@ -58,6 +61,11 @@ def sources(paths, libraries):
         for form in honest_forms(text):
             head = f"// assay: task {task.group(1)}\n" + (f"#define {form}\n" if form else "")
             name = ("" if suite == "kernelbench" else f"{suite}.") + path.stem + (f".{form}" if form else "")
+            if path.suffix == ".cu":  # its directives say how it is launched
+                define = f"#define {form}\n" if form else ""
+                found[f"{name}.cu"] = suite, define + "\n".join(
+                    line for line in text.splitlines() if not DIRECTIVE.match(line)) + "\n"
+                continue
             found[f"{name}.c"] = suite, head + body
             for library, names in libraries.items():
                 if (name, library) not in REFUSED and any(re.search(rf"\b{f}f\(", text) for f in names.split()):
@@ -65,7 +73,7 @@ def sources(paths, libraries):
     return found
 
 
-def judge_chunk(assay, suite, chunk, end, enough):
+def judge_chunk(o, suite, chunk, end, enough):
     """What a bench of {name: source} printed, verdicts, and "" or why it is none; nothing where the time is over."""
     left = None if end == float("inf") else end - time.monotonic()
     if enough.is_set() or (left is not None and left <= 0):
@@ -73,8 +81,8 @@ def judge_chunk(assay, suite, chunk, end, enough):
     with tempfile.TemporaryDirectory() as folder:
         for name, text in chunk.items():
             (pathlib.Path(folder) / name).write_text(text)
-        bench = subprocess.Popen([assay, "bench", suite, "--from", folder, "--json", "--no-store", "--threads", "1",
-                                  "--no-timing", "--again", "--store", f"{folder}/store"],
+        bench = subprocess.Popen([o.assay, "bench", suite, "--from", folder, "--json", "--no-store", "--threads", "1",
+                                  "--no-timing", "--again", "--store", f"{folder}/store", "--device", o.device],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
             text, words = bench.communicate(timeout=left)
@@ -139,7 +147,7 @@ def judge_round(o, kernels, result, begin, seen):
     """All kernels once, unless there are verdicts enough or the time is over before."""
     before, enough = result["verdicts"] + result["not_judged"], threading.Event()
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
-        running = [pool.submit(judge_chunk, o.assay, suite, chunk, begin + o.seconds, enough)
+        running = [pool.submit(judge_chunk, o, suite, chunk, begin + o.seconds, enough)
                    for suite, chunk in chunks(kernels, result["judged"])]
         for i, done in enumerate(concurrent.futures.as_completed(running)):
             verdicts, failure = done.result()
@@ -170,8 +178,10 @@ def main():
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--only", default="*")
     parser.add_argument("--own", action="store_true")
+    parser.add_argument("--device", choices=FOLDERS, default="cpu")
     o = parser.parse_intermixed_args()
-    files = [path for folder in FOLDERS for path in sorted((HOUSE / "tests" / folder).glob("*.c"))] + o.files
+    files = [path for folder in FOLDERS[o.device]
+             for path in sorted((HOUSE / folder).glob("*" + ENDINGS[o.device]))] + o.files
     kernels = {name: source for name, source in sources(files, {} if o.own else LIBRARIES).items()
                if fnmatch.fnmatch(name, o.only)}
     result = json.loads(o.out.read_text()) if o.out.exists() else {}
