@@ -119,7 +119,7 @@ def main():
     parser.add_argument("--eager", action="store_true")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--workload", default="small")
-    a = parser.parse_args()
+    a = parser.parse_intermixed_args()
     options = ["--device", a.device, "--workload", a.workload]
     start, files = time.monotonic(), a.files if a.eager else [str(pathlib.Path(f).resolve()) for f in a.files or
                                                               [HOUSE / "tests/cases" / f for f in FILES]]
