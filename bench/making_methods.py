@@ -2,21 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every method of `assay make` over level 1 at `small` on the CPU, with a scripted model of stated skill.
 
-    bench/making_methods.py ASSAY OUT.json [--store FILE] [--seconds N] [--tasks N] [--only METHOD,...]
+    bench/making_methods.py ASSAY OUT.json [--store FILE] [--seconds N] [--tasks N] [--only METHOD,...] [--jobs N]
 
 The script is the server of two models, which know the C kernels of tests/cases. What a reply is follows from the task, the
 request's seed and what was asked alone, by the table SKILL: no code, a reply that is cut off, another language, a line that
 does not compile, the kernel with one slip, or the kernel, done once, twice or three times over (the slower ones can be
 improved). "scripted-b" answers right half as often as "scripted-a". --seconds ends a call, and the next one with the same
---store goes on; OUT.json is written after every method, from everything that the store has.
+--store goes on; OUT.json is written after every method, from everything that the store has. --jobs has so many methods at
+work at once, each on two processors of its own that no other of them uses.
 """
 import argparse
+import concurrent.futures
 import hashlib
 import http.server
 import json
 import math
 import os
 import pathlib
+import queue
 import re
 import sqlite3
 import statistics
@@ -206,12 +209,24 @@ def stated(kernels):
 
 # --- the runs ---------------------------------------------------------------------------------------------------------
 
-def make(assay, name, kernels, url, prices, environment, left):
+def pairs_of_processors(jobs):
+    """Two for each job, and the script itself with its server keeps the rest; None: all jobs share what there is."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if jobs < 2 or len(cpus) <= 2 * jobs:
+        return None
+    pairs = [cpus[2 * i:2 * i + 2] for i in range(jobs)]
+    os.sched_setaffinity(0, cpus[2 * jobs:])
+    return pairs
+
+
+def make(assay, name, kernels, url, prices, environment, left, cpus=None):
     """One method; (exit code, what is not done yet, seconds)."""
     models = ["--model", "scripted-a"] + (["--model", "scripted-b"] if name == "swarm" else [])
     command = [assay, "make", *[k[0] for k in kernels], *METHODS[name], *models, "--endpoint", url, "--device", "cpu",
                "--workload", "small", "--prompts", os.path.join(common.ROOT, "prompts"), "--run", name, "--prices", prices,
                "--method-seed", "1", "--budget-seconds", str(max(1, int(left))), "--json"]
+    if cpus:
+        command = ["taskset", "-c", ",".join(map(str, cpus)), *command]
     seconds, code, out, errors = common.run(command, left + 600, env=environment)
     if code not in (0, 1) or not out:
         raise RuntimeError(f"assay make, {name}: exit {code}: {errors.strip()[-1500:]}")
@@ -222,6 +237,16 @@ def make(assay, name, kernels, url, prices, environment, left):
             "finals": sum(t["final_right"] is not None for t in summary["tasks"])}
 
 
+def write_out(result, a, kernels):
+    _, _, commit, _ = common.run(["git", "rev-parse", "--short=12", "HEAD"])
+    _, _, processor, _ = common.run(["sh", "-c", "sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1"])
+    some = (f" --tasks {a.tasks}" if a.tasks != 100 else "") + (f" --jobs {a.jobs}" if a.jobs != 1 else "")
+    result.update({"command": "bench/making_methods.py ASSAY OUT.json" + some, "date": time.strftime("%Y-%m-%d"),
+                   "commit": commit.decode().strip(), "processor": processor.decode().strip(), "cpus": os.cpu_count(),
+                   "tasks": len(kernels), "skill": SKILL, "stated": stated(kernels)})
+    pathlib.Path(a.out).write_text(json.dumps(result, indent=1) + "\n")
+
+
 def main():
     arguments = argparse.ArgumentParser(usage=__doc__)
     arguments.add_argument("assay")
@@ -230,6 +255,7 @@ def main():
     arguments.add_argument("--seconds", type=float, default=math.inf)
     arguments.add_argument("--tasks", type=int, default=100)
     arguments.add_argument("--only", default=",".join(METHODS))
+    arguments.add_argument("--jobs", type=int, default=1)
     a = arguments.parse_args()
     start, assay, folder = time.monotonic(), os.path.abspath(a.assay), tempfile.TemporaryDirectory()
     kernels = making.read_kernels("cpu")
@@ -239,30 +265,38 @@ def main():
     prices = os.path.join(folder.name, "prices.txt")
     pathlib.Path(prices).write_text(PRICES)
     pathlib.Path(a.out).parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run([assay, "doctor", "--calibrate"], env=environment, stdout=subprocess.DEVNULL, check=False)
+    pairs = pairs_of_processors(a.jobs)
+    calibrate = [assay, "doctor", "--calibrate"]
+    if pairs:
+        calibrate = ["taskset", "-c", ",".join(map(str, pairs[0])), *calibrate]
+    subprocess.run(calibrate, env=environment, stdout=subprocess.DEVNULL, check=False)
     result = json.loads(pathlib.Path(a.out).read_text()) if a.store and os.path.exists(a.out) else {"methods": {}}
-    url = serve(kernels)
-    for name in a.only.split(","):
+    url, one_writes = serve(kernels), threading.Lock()
+    free = queue.SimpleQueue()
+    for i in range(max(1, a.jobs)):
+        free.put(pairs[i] if pairs else None)
+
+    def one_method(name):
+        cpus, done = free.get(), result["methods"].get(name, {})
         left = a.seconds - (time.monotonic() - start)
-        done = result["methods"].get(name, {})
         if left <= 0 or done.get("complete"):
-            continue
-        made = make(assay, name, kernels, url, prices, environment, min(left, 10**6))
+            free.put(cpus)
+            return
+        made = make(assay, name, kernels, url, prices, environment, min(left, 10**6), cpus)
+        free.put(cpus)
         made["seconds"] = round(made["seconds"] + done.get("seconds", 0), 1)
-        result["methods"][name] = {"command": " ".join(METHODS[name]), **made,
-                                   **look_at(store, assay, environment, name)}
-        _, _, commit, _ = common.run(["git", "rev-parse", "--short=12", "HEAD"])
-        _, _, processor, _ = common.run(["sh", "-c", "sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1"])
-        some = f" --tasks {a.tasks}" if a.tasks != 100 else ""
-        result.update({"command": "bench/making_methods.py ASSAY OUT.json" + some, "date": time.strftime("%Y-%m-%d"),
-                       "commit": commit.decode().strip(),
-                       "processor": processor.decode().strip(), "cpus": os.cpu_count(), "tasks": len(kernels),
-                       "skill": SKILL, "stated": stated(kernels)})
-        pathlib.Path(a.out).write_text(json.dumps(result, indent=1) + "\n")
-        m = result["methods"][name]
-        print(f"{name}: {m['asked']} asked > {m['code']} code > {m['builds']} build > {m['right']} right, "
-              f"{m['tasks_right']} of {m['tasks']} tasks; {m['seconds']} s{'' if m['complete'] else ', not complete'}",
-              flush=True)
+        looked = look_at(store, assay, environment, name)
+        with one_writes:
+            result["methods"][name] = {"command": " ".join(METHODS[name]), **made, **looked}
+            write_out(result, a, kernels)
+            m = result["methods"][name]
+            print(f"{name}: {m['asked']} asked > {m['code']} code > {m['builds']} build > {m['right']} right, "
+                  f"{m['tasks_right']} of {m['tasks']} tasks; {m['seconds']} s"
+                  f"{'' if m['complete'] else ', not complete'}", flush=True)
+
+    with concurrent.futures.ThreadPoolExecutor(max(1, a.jobs)) as pool:
+        for one in [pool.submit(one_method, name) for name in a.only.split(",")]:
+            one.result()
     for name, m in result["methods"].items():  # the best known times are those of all methods
         m.update(look_at(store, assay, environment, name))
     pathlib.Path(a.out).write_text(json.dumps(result, indent=1) + "\n")
