@@ -21,6 +21,8 @@ int nearest_distance(const char *a, const char *b, int most) {
   int row[3][LONGEST + 1];
   if (n == LONGEST || m == LONGEST)
     return strcmp(a, b) == 0 ? 0 : most;
+  if ((n > m ? n - m : m - n) >= (size_t)most) // so many letters are missing
+    return most;
   for (size_t j = 0; j <= m; j++)
     row[0][j] = (int)j;
   for (size_t i = 1; i <= n; i++) {

@@ -20,6 +20,10 @@ static void test_distance(void **state) {
   assert_int_equal(nearest_distance("judge", "", 9), 5);
   assert_int_equal(nearest_distance("kitten", "sitting", 9), 3);
   assert_int_equal(nearest_distance("kitten", "sitting", 2), 2);
+  for (int most = 0; most < 9; most++) { // six letters are missing
+    assert_int_equal(nearest_distance("j", "judging", most), most < 6 ? most : 6);
+    assert_int_equal(nearest_distance("judging", "j", most), most < 6 ? most : 6);
+  }
   char longest[300];
   memset(longest, 'x', sizeof longest - 1);
   longest[sizeof longest - 1] = '\0';
