@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "score/newest.h"
+
 // What may stand before a path: a slash after anything else is within a word ("wrong/wrong", "https://").
 static bool begins_word(const char *text, size_t i) {
   if (i == 0 || isspace((unsigned char)text[i - 1]) || strchr("'\"`=:,;([{<>|&", text[i - 1]))
@@ -71,10 +73,5 @@ const char *publish_text(struct arena *arena, const char *text) {
 }
 
 const char *publish_candidate(const char *candidate) {
-  // The macro of a twin follows the file: a slash in it is none of a path.
-  const char *twin = strstr(candidate, " -D"), *name = candidate;
-  for (const char *c = candidate; *c && c != twin; c++)
-    if (*c == '/')
-      name = c + 1;
-  return name;
+  return score_file_of(candidate);
 }

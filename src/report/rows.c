@@ -43,6 +43,7 @@ enum assay_status row_from_view(const struct verdict_view *view, struct arena *a
   int suite, level;
   score_names(v->task, &suite, &level);
   struct score_row row = {.id = v->id,
+                          .at_ns = v->at_ns,
                           .task = v->task,
                           .suite = arena_strndup(arena, v->task, (size_t)suite),
                           .level = arena_strndup(arena, v->task, (size_t)level),

@@ -79,6 +79,8 @@ static enum score_reason without_time(const struct score_row *r, const struct sc
 
 enum score_reason score_eligible(const struct score_row *row, const struct score_question *q) {
   enum score_reason why = elsewhere(&row->setting, &q->at);
+  if (!why && row->replaced && q->newest_only)
+    why = SCORE_REPLACED;
   if (!why)
     why = wrong(row);
   if (!why && row->process && q->plans_only)

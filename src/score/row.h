@@ -39,6 +39,7 @@ struct score_baseline {
 // borrowed and never NULL; "" where something is not known.
 struct score_row {
   int64_t id;                           // of the verdict; 0: none
+  int64_t at_ns;                        // when it was judged; 0: unknown
   const char *task;                     // "kernelbench/1/19"
   const char *suite, *level;            // "kernelbench", "kernelbench/1": score_take_names()
   const char *category, *operator_kind; // of the task
@@ -53,6 +54,7 @@ struct score_row {
   bool process;      // judged as a process, not as a plan
   bool unstable;
   bool unranked_device; // times of this device are not ranked
+  bool replaced;        // by a newer verdict of the same kernel (newest.h)
   double time_ns, floor_ns;
   double flops, bytes; // least work of the workload; NaN: unknown
   struct interval time;
@@ -75,6 +77,7 @@ struct score_question {
   struct score_setting at; // NULL: any. Ranks are of one setting: that of a row, for example
   bool stable_only;        // leaves times out that are unstable
   bool plans_only;         // leaves out what was judged as a process
+  bool newest_only;        // leaves out what a newer verdict of the same kernel replaces
   const char *baseline;    // by name, of SCORE_ASK_SPEED; other questions may have one, and do not need it
 };
 
@@ -87,6 +90,7 @@ struct score_question {
   X(OTHER_CONTRACT, "other_contract", "it was judged under another contract")                                          \
   X(OTHER_RULE, "other_rule", "another rule decided")                                                                  \
   X(OTHER_JUDGE, "other_judge", "another version of the judge said it")                                                \
+  X(REPLACED, "replaced", "a newer verdict of the same kernel counts in its place")                                    \
   X(NOT_JUDGED, "not_judged", "there is no verdict; it counts as failed")                                              \
   X(CHEAT, "cheat", "it was caught at what no kernel may do")                                                          \
   X(NOT_BUILT, "not_built", "it does not build")                                                                       \

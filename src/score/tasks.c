@@ -28,7 +28,7 @@ static void add_row(struct score_task *t, const struct score_row *r, const struc
   struct score_question asked = *q;
   asked.ask = SCORE_ASK_RIGHT;
   enum score_reason why = score_eligible(r, &asked);
-  if (why >= SCORE_OTHER_DEVICE && why <= SCORE_OTHER_JUDGE)
+  if (why >= SCORE_OTHER_DEVICE && why <= SCORE_REPLACED)
     return;
   t->first = t->first ? t->first : r;
   t->has_baseline = t->has_baseline || score_baseline_of(r, q->baseline);

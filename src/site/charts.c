@@ -144,7 +144,7 @@ enum assay_status chart_put_roofline(struct html *w, const struct site *site, co
   int n_tasks = 0;
   if (n == 0)
     return ASSAY_OK;
-  const struct score_question q = {.ask = SCORE_ASK_TIME, .at = rows[0]->setting};
+  const struct score_question q = {.ask = SCORE_ASK_TIME, .at = rows[0]->setting, .newest_only = true};
   enum assay_status status = score_tasks(rows, n, &q, NULL, &tasks, &n_tasks, err);
   if (!status) {
     const struct roofs r = {{"", tasks, n_tasks}, peaks_of(site, rows[0]->setting.device)};

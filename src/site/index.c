@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "score/group.h"
+#include "score/newest.h"
 #include "site/sweep.h"
 #include "task/task.h"
 
@@ -57,15 +58,27 @@ static void count_row(struct site_group *g, const struct site_row *row) {
   g->n_ranked += row->rank.why == SCORE_ELIGIBLE;
   g->n_unstable += row->rank.why == SCORE_ELIGIBLE && row->score.unstable;
   g->n_cheats += row->score.cheat[0] != '\0';
+  g->n_replaced += row->rank.why == SCORE_REPLACED;
   g->n_failed += !score_is_right(&row->score) && !row->score.cheat[0];
+}
+
+static enum assay_status mark_replaced(struct site *site, const struct score_group *g, struct assay_error *err) {
+  struct score_row **rows = base_calloc((size_t)g->n + 1, sizeof *rows);
+  for (int i = 0; i < g->n && rows; i++)
+    rows[i] = &site->rows[row_of(g->rows[i]) - site->rows].score;
+  enum assay_status status = rows ? score_mark_replaced(rows, g->n, err) : error_nomem(err, "the site");
+  base_free(rows);
+  return status;
 }
 
 // Ranks a group and puts its rows at their places in `out`, from *at on.
 static enum assay_status place_group(struct site *site, const struct score_group *g, struct site_row *out, int *at,
                                      struct assay_error *err) {
-  struct score_question q = {.ask = SCORE_ASK_TIME, .at = setting_of(g)};
+  struct score_question q = {.ask = SCORE_ASK_TIME, .at = setting_of(g), .newest_only = true};
   struct score_rank *ranks = base_calloc((size_t)g->n, sizeof *ranks);
-  enum assay_status status = ranks ? score_rank(g->rows, g->n, &q, ranks, err) : error_nomem(err, "the site");
+  enum assay_status status = ranks ? mark_replaced(site, g, err) : error_nomem(err, "the site");
+  if (!status)
+    status = score_rank(g->rows, g->n, &q, ranks, err);
   struct site_group *group = &site->groups[site->n_groups];
   *group = (struct site_group){.first = *at};
   int device = status ? 0 : device_index(site, q.at.device);
@@ -339,34 +352,49 @@ static enum assay_status tell_apart(struct site *site, struct assay_error *err) 
   return ASSAY_OK;
 }
 
-// Which runs have a row of each task: one after the other in `rows`, which stand by task.
-static bool share_a_task(const struct site *site, int a, int b) {
-  for (int t = 0; t < site->n_tasks; t++) {
-    bool in_a = false, in_b = false;
-    for (int i = 0; i < site->tasks[t].n; i++) {
-      in_a = in_a || site->rows[site->tasks[t].first + i].run == a;
-      in_b = in_b || site->rows[site->tasks[t].first + i].run == b;
-    }
-    if (in_a && in_b)
-      return true;
+// How many rankings each run before `run` shares with it.
+static void count_shared(const struct site *site, int run, int *shared) {
+  memset(shared, 0, (size_t)site->n_runs * sizeof *shared);
+  for (int g = 0; g < site->n_groups; g++) {
+    const struct site_row *rows = site->rows + site->groups[g].first;
+    const int n = site->groups[g].n;
+    bool has = false;
+    for (int i = 0; i < n && !has; i++)
+      has = rows[i].run == run;
+    for (int i = 0; i < n && has; i++)
+      shared[rows[i].run] += rows[i].run < run;
   }
-  return false;
 }
 
-// A few runs: each with each. Many: each would be a page of its own with thousands of bootstraps, so the newest with
-// the one before. Single judgements are no run.
+// The run that shares most with it, of several the newest; -1: none shares anything.
+static int nearest(const int *shared, int n) {
+  int best = -1;
+  for (int i = 0; i < n; i++)
+    if (shared[i] > 0 && (best < 0 || shared[i] >= shared[best]))
+      best = i;
+  return best;
+}
+
+// A few runs: each with each. Many: each pair would be a page of its own with thousands of bootstraps, so the newest
+// few, each with the older one that it shares most with. Single judgements are no run.
 static enum assay_status make_pairs(struct site *site, struct assay_error *err) {
-  enum { MOST_RUNS = 5 };
-  int n = 0;
+  enum { MOST_RUNS = 5, OF_MANY = 3 };
+  int *shared = base_calloc((size_t)site->n_runs + 1, sizeof *shared), n = 0;
   while (n < site->n_runs && site->runs[n].name[0])
     n++;
   site->pairs = arena_calloc(&site->arena, (size_t)MOST_RUNS * MOST_RUNS + 1, sizeof *site->pairs);
-  if (!site->pairs)
+  if (!site->pairs || !shared) {
+    base_free(shared);
     return error_nomem(err, "the site");
-  for (int b = n > MOST_RUNS ? n - 1 : 1; b < n; b++)
-    for (int a = n > MOST_RUNS ? b - 1 : 0; a < b; a++)
-      if (share_a_task(site, a, b))
+  }
+  for (int b = n - 1; b > 0 && (n <= MOST_RUNS || site->n_pairs < OF_MANY); b--) {
+    count_shared(site, b, shared);
+    const int best = nearest(shared, b);
+    for (int a = b - 1; a >= 0; a--)
+      if (n <= MOST_RUNS ? shared[a] > 0 : a == best)
         site->pairs[site->n_pairs++] = (struct site_pair){a, b};
+  }
+  base_free(shared);
   return ASSAY_OK;
 }
 

@@ -26,7 +26,7 @@ struct site_row {
 // Rows of a task that may be ranked together, in the order of their ranks.
 struct site_group {
   int first, n; // rows
-  int n_ranked, n_failed, n_cheats, n_unstable;
+  int n_ranked, n_failed, n_cheats, n_unstable, n_replaced;
 };
 
 // A task that has rows, or that its suite has. Rows and groups of a task stand together.

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "score/newest.h"
 #include "site/kernel.h"
 #include "report/publish.h"
 
@@ -22,7 +23,7 @@ static void put_answer(struct html *w, struct kernel *k) {
   if (!row->detail[0] || row->score.reason == ASSAY_REASON_PASS)
     html_text(w, ".");
   html_close(w, EL_P);
-  if (row->score.reason == ASSAY_REASON_PASS && row->rank.why)
+  if (row->rank.why == SCORE_REPLACED || (row->score.reason == ASSAY_REASON_PASS && row->rank.why))
     html_element(w, EL_P, "note", publish_text(&k->arena, score_reason_text(row->rank.why)));
 }
 
@@ -132,27 +133,34 @@ static void put_command(struct html *w, struct kernel *k) {
     frame_note(w, "The seed was not kept with this verdict: the command draws other inputs.");
 }
 
-// The same source, judged otherwise or again.
+static bool is_of_same_kernel(const struct score_row *a, const struct score_row *b) {
+  return (a->candidate_hash[0] && strcmp(a->candidate_hash, b->candidate_hash) == 0) || score_same_kernel(a, b);
+}
+
+// The same kernel, judged otherwise or again.
 static void put_others(struct html *w, struct kernel *k) {
-  static const struct frame_column columns[] = {{"verdict of", 'l'}, {"verdict", 'l'}, {"setting", 'w'}, {"run", 'w'}};
+  static const struct frame_column columns[] = {
+      {"verdict of", 'l'}, {"verdict", 'l'}, {"time", 'r'}, {"setting", 'w'}, {"run", 'w'}};
   const struct site_task *task = &k->site->tasks[k->row->task];
-  struct frame_table t = {.label = "other verdicts of this source", .columns = columns, .n = 4};
+  struct frame_table t = {.label = "other verdicts of this kernel", .columns = columns, .n = 5};
   int n = 0;
   enum { MOST = 100 };
   char setting[256];
   for (int i = 0; i < task->n && n < MOST; i++) {
     const struct site_row *other = &k->site->rows[task->first + i];
-    if (other == k->row || !other->score.candidate_hash[0] ||
-        strcmp(other->score.candidate_hash, k->row->score.candidate_hash) != 0)
+    if (other == k->row || !is_of_same_kernel(&other->score, &k->row->score))
       continue;
     if (n++ == 0) {
-      frame_heading(w, "others", "Other verdicts of the same file");
+      frame_heading(w, "others", "Other verdicts of the same kernel");
       table_begin(w, &t);
     }
     const struct address at = frame_kernel(other), run = frame_run(&k->site->runs[other->run]);
     table_row_begin(w, &t, NULL);
     table_link(w, &t, &at, other->candidate);
     table_verdict(w, &t, other);
+    table_cell_begin(w, &t, NULL);
+    frame_time(w, other->score.time_ns, &other->score.time);
+    table_cell_end(w, &t);
     table_text(w, &t, frame_setting_text(&other->score.setting, setting, sizeof setting));
     table_link(w, &t, &run, k->site->runs[other->run].title);
     table_row_end(w, &t);

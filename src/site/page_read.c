@@ -51,7 +51,7 @@ enum assay_status page_read(struct site *site, const struct site_file *f, struct
        "Ranks are ranges: 1\xE2\x80\x93"
        "2 means that at most one kernel may be faster and the samples cannot say. Times are "
        "compared within one device, workload, form of the task, contract, rule and version of the judge, never "
-       "across."},
+       "across. Of a kernel that several runs have, the newest verdict ranks; the older ones stay in the table."},
       {"floor", "x floor",
        "The floor is the least time that the hardware allows for the task's work: its bytes at the measured bandwidth, "
        "or "

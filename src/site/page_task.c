@@ -12,6 +12,9 @@ static void put_counts(struct html *w, const struct site_group *g) {
   html_open(w, EL_P);
   html_printf(w, "Ranked %d of %d. Failed %d, cheats %d, unstable %d.", g->n_ranked, g->n, g->n_failed, g->n_cheats,
               g->n_unstable);
+  if (g->n_replaced)
+    html_printf(w, " %d %s a newer verdict of the same kernel in its place.", g->n_replaced,
+                g->n_replaced == 1 ? "has" : "have each");
   if (g->n_ranked == 0)
     html_text(w, " No kernel has a time that ranks here.");
   html_close(w, EL_P);

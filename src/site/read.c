@@ -183,6 +183,8 @@ static enum assay_status read_run(struct reading *r, int run, struct assay_error
   for (int l = 0; l < SITE_LANES && !status; l++)
     if ((status = r->lanes[l]))
       *err = r->errors[l];
+  for (int i = 0; i < r->n && !status; i++)
+    site->rows[site->n_rows + i].score.method = site->runs[run].method;
   site->n_rows += status ? 0 : r->n;
   site->runs[run].n += status ? 0 : r->n;
   base_free(r->ids);

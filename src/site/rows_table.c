@@ -130,7 +130,7 @@ static void put_row(struct html *w, const struct site *site, const struct rows_t
   const struct score_row *s = &row->score;
   const struct address kernel = frame_kernel(row);
   char setting[256];
-  table_row_begin(w, t, score_is_right(s) ? NULL : "failed");
+  table_row_begin(w, t, s->replaced ? "older" : score_is_right(s) ? NULL : "failed");
   table_link(w, t, &kernel, row->candidate);
   if (options->columns & ROWS_RANK)
     put_rank(w, t, &row->rank);

@@ -55,8 +55,11 @@ enum assay_status sections_make(const struct site *site, const struct site_level
   int n = 0, count = 0;
   enum assay_status status = made.rows ? ASSAY_OK : error_nomem(err, "a level's page");
   for (int t = 0; t < level->n && !status; t++)
-    for (int i = 0; i < site->tasks[level->first + t].n; i++)
-      made.rows[n++] = &site->rows[site->tasks[level->first + t].first + i].score;
+    for (int i = 0; i < site->tasks[level->first + t].n; i++) {
+      const struct score_row *row = &site->rows[site->tasks[level->first + t].first + i].score;
+      if (!row->replaced)
+        made.rows[n++] = row;
+    }
   if (!status)
     status = score_group_settings(made.rows, n, &groups, &count, err);
   if (!status && !(made.items = base_calloc((size_t)count + 1, sizeof *made.items)))

@@ -13,7 +13,9 @@
 #include "base/alloc.h"
 #include "score/figure.h"
 #include "score/group.h"
+#include "score/newest.h"
 #include "score/rank.h"
+#include "score/summary.h"
 #include "score_rows.h"
 
 static void expect(const struct score_row *row, struct score_question q, enum score_reason want) {
@@ -248,6 +250,63 @@ static void ranks(void **state) {
   assert_int_equal(score_rank(all, 0, &q, out, &err), ASSAY_OK);
 }
 
+static struct score_row judged(const char *run, const char *candidate, const char *hash, int64_t at_ns) {
+  struct score_row r = score_row_of("kernelbench/1/1", candidate, 100 + (double)at_ns);
+  r.run = run;
+  r.candidate_hash = hash;
+  r.at_ns = r.id = at_ns;
+  return r;
+}
+
+// Of a kernel that several runs have, the newest verdict counts.
+static void the_newest_counts(void **state) {
+  (void)state;
+  struct score_row rows[] = {
+      judged("old", "kernels/a.cu", "1", 1),
+      judged("new", "kernels/a.cu", "2", 5), // edited since: one file
+      judged("old", "a.cu", "7", 2),
+      judged("new", "/elsewhere/a.cu", "7", 6), // one text, one name
+      judged("old", "b.cu", "3", 3),
+      judged("new", "b.cu", "4", 4), // names without a folder say nothing
+      judged("old", "kernels/c.cu -DX=1/2", "5", 1),
+      judged("new", "kernels/c.cu", "5", 9), // a twin is another kernel
+      judged("one", "x/d.cu", "6", 1),
+      judged("one", "y/d.cu", "6", 2), // of one run: both its own
+      judged("made 1", "m/e.cu", "8", 1),
+      judged("made 2", "m/e.cu", "8", 2), // draws of a method
+      judged("old", "kernels/f.cu", "9", 7),
+      judged("new", "kernels/f.cu", "9", 8), // the newer one is wrong
+  };
+  enum { N = sizeof rows / sizeof *rows };
+  static const bool replaced[N] = {true,  false, true,  false, false, false, false,
+                                   false, false, false, false, false, true};
+  struct score_row *all[N];
+  const struct score_row *read[N];
+  struct score_rank ranks[N];
+  struct score_task *tasks;
+  struct assay_error err = {0};
+  int n;
+  rows[10].method = rows[11].method = "sample, gpt-x";
+  rows[13].reason = ASSAY_REASON_WRONG_VALUE;
+  for (int i = 0; i < N; i++)
+    read[i] = all[N - 1 - i] = &rows[i];
+  assert_int_equal(score_mark_replaced(all, N, &err), ASSAY_OK);
+  for (int i = 0; i < N; i++)
+    if (rows[i].replaced != replaced[i])
+      fail_msg("row %d, %s of %s", i, rows[i].candidate, rows[i].run);
+  assert_int_equal(score_mark_replaced(all, 0, &err), ASSAY_OK);
+  const struct score_question newest = {.ask = SCORE_ASK_TIME, .newest_only = true};
+  expect(&rows[0], newest, SCORE_REPLACED);
+  expect(&rows[0], timed, SCORE_ELIGIBLE);
+  assert_int_equal(score_rank(read, N, &newest, ranks, &err), ASSAY_OK);
+  assert_true(ranks[0].why == SCORE_REPLACED && !ranks[1].why && ranks[12].why == SCORE_REPLACED);
+  assert_int_equal(score_tasks(read, N, &newest, NULL, &tasks, &n, &err), ASSAY_OK);
+  assert_int_equal(n, 1);
+  assert_int_equal(tasks->n_judged, N - 3);
+  assert_int_equal(tasks->n_right, N - 4);
+  base_free(tasks);
+}
+
 static void groups(void **state) {
   (void)state;
   struct score_row rows[6];
@@ -292,7 +351,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_is_right), cmocka_unit_test(what_ranks), cmocka_unit_test(baselines),
       cmocka_unit_test(settings),      cmocka_unit_test(names),      cmocka_unit_test(figures),
-      cmocka_unit_test(numbers),       cmocka_unit_test(ranks),      cmocka_unit_test(groups),
+      cmocka_unit_test(numbers),       cmocka_unit_test(ranks),      cmocka_unit_test(the_newest_counts),
+      cmocka_unit_test(groups),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
