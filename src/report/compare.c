@@ -138,11 +138,26 @@ static enum compare_verdict verdict_of(const struct interval *ratio, double reso
   return ratio->high < 1 / (1 + resolution) ? COMPARE_A : COMPARE_NO_DIFFERENCE;
 }
 
+static bool has_interval(const struct compare_side *s) {
+  return s->time.low > 0 && s->time.low <= s->time_ns && s->time_ns <= s->time.high && s->time.low < s->time.high &&
+         isfinite(s->time.high);
+}
+
+// Of the samples; of a verdict that came without them, of the times' intervals, which is wider than need be.
+static bool find_ratio_interval(const struct compare_side *a, const struct compare_side *b, struct interval *out) {
+  const struct stats_samples above = {a->samples_ns, a->n_samples, a->overhead_ns},
+                             below = {b->samples_ns, b->n_samples, b->overhead_ns};
+  if (stats_ratio_interval(&above, &below, RESAMPLES, SEED, out))
+    return true;
+  if (!has_interval(a) || !has_interval(b))
+    return false;
+  *out = (struct interval){a->time.low / b->time.high, a->time.high / b->time.low};
+  return true;
+}
+
 static void compare_times(struct compare_task *t) {
   const struct compare_side *a = &t->a, *b = &t->b;
   const char *why = not_comparable(a, b);
-  const struct stats_samples above = {a->samples_ns, a->n_samples, a->overhead_ns},
-                             below = {b->samples_ns, b->n_samples, b->overhead_ns};
   if (why) {
     decide(t, COMPARE_UNKNOWN, why);
   } else if (isnan(a->time_ns) || isnan(b->time_ns)) {
@@ -150,8 +165,8 @@ static void compare_times(struct compare_task *t) {
            !isnan(b->time_ns)   ? "both are right; A has no time"
            : !isnan(a->time_ns) ? "both are right; B has no time"
                                 : "both are right, without times");
-  } else if (!stats_ratio_interval(&above, &below, RESAMPLES, SEED, &t->ratio_interval)) {
-    decide(t, COMPARE_UNKNOWN, "too few samples for an interval");
+  } else if (!find_ratio_interval(a, b, &t->ratio_interval)) {
+    decide(t, COMPARE_UNKNOWN, "too few samples for an interval, and none is known");
   } else {
     static const char *const words[] = {"no difference shown", "A is faster", "B is faster"};
     t->ratio = a->time_ns / b->time_ns;

@@ -20,6 +20,8 @@ enum { SAMPLES = 40 };
 // What the verdicts have that are put from here on.
 static const char usual[] = "{\"device\": \"NVIDIA H200\", \"timing\": {\"overhead_ns\": 1000}}";
 static const char *evidence = usual, *workload = "full", *device = "cuda", *candidate = "k.cu";
+static int put_samples = SAMPLES;
+static double half_ns; // of the stored interval
 
 // A verdict whose samples scatter by 1 % around time_ns; NaN: without times.
 static void put(const char *run, const char *task, enum assay_reason reason, double time_ns) {
@@ -43,11 +45,11 @@ static void put(const char *run, const char *task, enum assay_reason reason, dou
                                   .error_z = 1,
                                   .error_limit = 13,
                                   .time_ns = time_ns,
-                                  .time_low_ns = time_ns,
-                                  .time_high_ns = time_ns,
+                                  .time_low_ns = time_ns - half_ns,
+                                  .time_high_ns = time_ns + half_ns,
                                   .hot_ns = NAN,
                                   .floor_ns = NAN,
-                                  .n_samples = isnan(time_ns) ? 0 : SAMPLES,
+                                  .n_samples = isnan(time_ns) ? 0 : put_samples,
                                   .samples_ns = samples,
                                   .machine = "{\"processor\": \"a CPU\"}",
                                   .command = "assay judge",
@@ -68,6 +70,30 @@ static void expect(const struct comparison *c, const char *task, enum compare_ve
   const struct compare_task *t = task_of(c, task);
   if (t->verdict != verdict || strcmp(t->why, why) != 0)
     fail_msg("%s: verdict %d, \"%s\"; expected %d, \"%s\"", task, t->verdict, t->why, verdict, why);
+}
+
+// Verdicts that came without samples are compared by the intervals of their times, where they have such.
+static void without_samples(void **state) {
+  (void)state;
+  struct comparison c;
+  struct assay_error err = {0};
+  put_samples = 0;
+  half_ns = 100;
+  put("plain a", "k/1/1", ASSAY_REASON_PASS, 20000);
+  put("plain b", "k/1/1", ASSAY_REASON_PASS, 10000);
+  put("plain a", "k/1/2", ASSAY_REASON_PASS, 10150);
+  put("plain b", "k/1/2", ASSAY_REASON_PASS, 10000);
+  put("plain a", "k/1/3", ASSAY_REASON_PASS, 20000);
+  half_ns = 0;
+  put("plain b", "k/1/3", ASSAY_REASON_PASS, 10000);
+  put_samples = SAMPLES;
+  assert_int_equal(compare_runs(store, "plain a", "plain b", &c, &err), ASSAY_OK);
+  expect(&c, "k/1/1", COMPARE_B, "B is faster");
+  expect(&c, "k/1/2", COMPARE_NO_DIFFERENCE, "no difference shown");
+  expect(&c, "k/1/3", COMPARE_UNKNOWN, "too few samples for an interval, and none is known");
+  const struct interval *in = &task_of(&c, "k/1/1")->ratio_interval;
+  assert_true(fabs(in->low - 19900 / 10100.0) < 1e-12 && fabs(in->high - 20100 / 9900.0) < 1e-12);
+  compare_release(&c);
 }
 
 static void tasks(void **state) {
@@ -173,6 +199,6 @@ static void together(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(tasks), cmocka_unit_test(together)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(without_samples), cmocka_unit_test(tasks), cmocka_unit_test(together)};
   return cmocka_run_group_tests(tests, store_folder_open, store_folder_remove);
 }
