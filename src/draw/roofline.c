@@ -102,8 +102,11 @@ static void describe(const struct draw_roofline *c, struct buf *desc) {
       buf_printf(desc, ", %s %s %sFLOP/s", c->roofs[i].label,
                  score_number(c->roofs[i].flops_per_s / (tera ? 1e12 : 1e9), 1, text, sizeof text), tera ? "T" : "G");
     }
-  buf_printf(desc, ". %d %s by the work that %s task needs, not by traffic that was counted", drawn,
-             drawn == 1 ? "kernel" : "kernels", drawn == 1 ? "its" : "their");
+  if (drawn || rugs)
+    buf_printf(desc, ". %d %s by the work that %s task needs, not by traffic that was counted", drawn,
+               drawn == 1 ? "kernel" : "kernels", drawn == 1 ? "its" : "their");
+  else
+    buf_puts(desc, ". No kernel is drawn: there is no time, or the work that the task needs was not kept with it");
   if (rugs)
     buf_printf(desc, "; %d of tasks without operations at the left edge, by their part of the bandwidth", rugs);
   buf_puts(desc, ".");

@@ -8,7 +8,7 @@
 
 #include "base/utf8.h"
 
-enum kind { INLINE, BLOCK, VOID, FILE_ };
+enum kind { INLINE, BLOCK, VOID, MARK, FILE_ };
 
 static const struct {
   const char *name;
@@ -17,6 +17,7 @@ static const struct {
 #define KIND_INLINE INLINE
 #define KIND_BLOCK BLOCK
 #define KIND_VOID VOID
+#define KIND_MARK MARK
 #define KIND_FILE FILE_
 #define HTML_ELEMENT_ROW(id, name, kind) {name, KIND_##kind},
     HTML_ELEMENTS(HTML_ELEMENT_ROW)
@@ -133,15 +134,18 @@ static void end_tag(struct html *w) {
 
 // A void element's tag is ended by whatever follows; it has been left already.
 static bool in_void(const struct html *w) {
-  return w->depth > 0 && elements[w->stack[w->depth - 1]].kind == VOID;
+  if (w->depth == 0)
+    return false;
+  const enum kind kind = elements[w->stack[w->depth - 1]].kind;
+  return kind == VOID || kind == MARK;
 }
 
 static void leave_void(struct html *w) {
   if (!in_void(w))
     return;
   end_tag(w);
-  buf_puts(w->out, "\n");
   w->depth--;
+  buf_puts(w->out, elements[w->stack[w->depth]].kind == VOID ? "\n" : "");
 }
 
 void html_open(struct html *w, enum html_element e) {

@@ -19,8 +19,8 @@
 #include "base/buf.h"
 #include "report/address.h"
 
-// X(enumerator, name, kind). Kinds: INLINE, BLOCK (a line ends after it), VOID (no content), FILE (no content but what
-// its address names).
+// X(enumerator, name, kind). Kinds: INLINE, BLOCK (a line ends after it), VOID (no content), MARK (the same, within a
+// word), FILE (no content but what its address names).
 #define HTML_ELEMENTS(X)                                                                                               \
   X(HTML, "html", BLOCK)                                                                                               \
   X(HEAD, "head", BLOCK)                                                                                               \
@@ -70,6 +70,7 @@
   X(LABEL, "label", INLINE)                                                                                            \
   X(INPUT, "input", VOID)                                                                                              \
   X(BR, "br", VOID)                                                                                                    \
+  X(WBR, "wbr", MARK)                                                                                                  \
   X(SVG, "svg", BLOCK)                                                                                                 \
   X(DESC, "desc", BLOCK)                                                                                               \
   X(G, "g", BLOCK)                                                                                                     \

@@ -258,7 +258,8 @@ enum assay_status page_cheats(struct site *site, const struct site_file *f, stru
   frame_begin(&w, out, site, &frame);
   html_element(&w, EL_P, "lead",
                "Kernels that did what no honest kernel does by mistake. They stay visible, do not rank, and count as "
-               "failed.");
+               "failed. A kernel that is wrong, on purpose or not, is not among them: it failed, and stands with its "
+               "reason on the page of its task.");
   facts_begin(&w);
   for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
     facts_text(&w, assay_reason_code(reasons[i]), assay_reason_text(reasons[i]));

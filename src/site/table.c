@@ -60,6 +60,23 @@ static bool is_wide(const char *text) {
   return strlen(text) > WIDE;
 }
 
+// Names have no spaces: where a cell wraps, they break after their marks before they break anywhere, but keep a short
+// ending.
+static void put_name(struct html *w, const struct frame_table *t, const char *text) {
+  enum { ENDING = 4 };
+  const bool wraps = t->at == 0 || t->columns[t->at].align == 'w' || is_wide(text);
+  const size_t length = strlen(text);
+  size_t at = 0;
+  html_open(w, EL_BDI);
+  for (size_t n; wraps && at + (n = strcspn(text + at, "_/.")) < length; at += n + 1) {
+    html_bytes(w, text + at, n + 1);
+    if (at + n + 1 + ENDING <= length)
+      html_open(w, EL_WBR);
+  }
+  html_text(w, text + at);
+  html_close(w, EL_BDI);
+}
+
 static void begin_cell(struct html *w, struct frame_table *t, const char *value, bool wide) {
   const char align = t->columns[t->at].align == 'r' ? 'r' : wide ? 'w' : t->columns[t->at].align;
   html_open(w, t->at ? EL_TD : EL_TH);
@@ -82,7 +99,7 @@ void table_cell_end(struct html *w, struct frame_table *t) {
 
 void table_text(struct html *w, struct frame_table *t, const char *text) {
   begin_cell(w, t, NULL, is_wide(text));
-  html_element(w, EL_BDI, NULL, text);
+  put_name(w, t, text);
   table_cell_end(w, t);
 }
 
@@ -103,7 +120,7 @@ void table_link(struct html *w, struct frame_table *t, const struct address *to,
   begin_cell(w, t, text, is_wide(text));
   html_open(w, EL_A);
   html_address(w, AT_HREF, to);
-  html_element(w, EL_BDI, NULL, text);
+  put_name(w, t, text);
   html_close(w, EL_A);
   table_cell_end(w, t);
 }

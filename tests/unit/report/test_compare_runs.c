@@ -199,6 +199,7 @@ static void together(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(without_samples), cmocka_unit_test(tasks), cmocka_unit_test(together)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(without_samples), cmocka_unit_test(tasks),
+                                     cmocka_unit_test(together)};
   return cmocka_run_group_tests(tests, store_folder_open, store_folder_remove);
 }
