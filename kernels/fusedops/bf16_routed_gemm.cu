@@ -21,7 +21,7 @@
 // assay: tensor_map tw of=w type=bf16 dims=whole ? N : 1,whole ? K : 1,E strides=whole ? N : 8,whole ? K * N : 8 \
 //   box=64,64,1 swizzle=128 l2=256
 // assay: tensor_map ty of=y type=bf16 dims=whole ? N : 1,whole ? T : 1 strides=whole ? N : 8 box=64,32 swizzle=128
-// assay: launch routed<32, 10> grid=blocks block=384 shared=238592 if=whole && rows == 32 \
+// assay: launch routed<32, 9> grid=blocks block=384 shared=218112 if=whole && rows == 32 \
 //   args=tx, tw, ty, y, ends, T, E, K, N
 // assay: launch routed<64, 8> grid=blocks block=384 shared=230400 if=whole && rows == 64 \
 //   args=tx, tw, ty, y, ends, T, E, K, N
