@@ -315,11 +315,11 @@ __global__ void __launch_bounds__(128 + 128 * GROUPS, 1)
   }
   __syncthreads();
   if (threadIdx.x < 128) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     if (threadIdx.x == 0)
       bring_slices<F>(&tx, &tw, at, experts, M, K, N);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     make_tiles<F>(&ty, at, experts, M, K, N);
   }
 }
