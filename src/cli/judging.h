@@ -62,6 +62,8 @@ extern const struct argp_child cli_tasks_child[], cli_store_child[], cli_both_ch
     cli_plan_child[], cli_color_child[];
 // For one in which most options of a judgement would: those with these names (NULL-terminated), and `common`.
 const struct argp_child *cli_judge_some(const char *const *names, const struct argp_child *common);
+// For one in which few of them would: all but those, and all common options.
+const struct argp_child *cli_judge_but(const char *const *names);
 
 // Finds the paths, initialises `j`, which is part of *arguments, and parses. Help and wrong usage end the process.
 enum assay_status cli_begin(const struct argp *argp, int argc, char **argv, void *arguments, struct cli_judging *j,

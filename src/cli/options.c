@@ -270,17 +270,31 @@ static error_t parse_no_store(int key, char *arg, struct argp_state *state) {
   return key == FIRST_KEY + INDEX_NO_STORE ? parse_judging(key, arg, state) : ARGP_ERR_UNKNOWN;
 }
 
-const struct argp_child *cli_judge_some(const char *const *names, const struct argp_child *common) {
+static bool is_among(const char *word, const char *const *names) {
+  while (*names && strcmp(*names, word) != 0)
+    names++;
+  return *names != NULL;
+}
+
+// The options whose being among `names` is `wanted`.
+static const struct argp_child *choose(const char *const *names, bool wanted, const struct argp_child *common) {
   static struct argp_option some[N_OPTIONS + 1];
   static struct argp argp = {.options = some, .parser = parse_judging};
   static const struct argp_child child[] = {{&argp, 0, NULL, 0}, {0}};
   struct argp_option *next = some;
   for (const struct argp_option *o = options; o->name; o++)
-    for (const char *const *name = names; *name; name++)
-      if (strcmp(*name, o->name) == 0)
-        *next++ = *o;
+    if (is_among(o->name, names) == wanted)
+      *next++ = *o;
   argp.children = common;
   return child;
+}
+
+const struct argp_child *cli_judge_some(const char *const *names, const struct argp_child *common) {
+  return choose(names, true, common);
+}
+
+const struct argp_child *cli_judge_but(const char *const *names) {
+  return choose(names, false, cli_common_child);
 }
 
 const struct argp cli_judge_argp = {.options = options, .parser = parse_judging, .children = cli_common_child};

@@ -37,6 +37,10 @@ static enum cli_progress form_of_output(enum cli_progress asked) {
   return ci && ci[0] && strcmp(ci, "false") != 0 ? CLI_PROGRESS_LINES : CLI_PROGRESS_NONE;
 }
 
+bool cli_progress_is_bar(enum cli_progress form) {
+  return form_of_output(form) == CLI_PROGRESS_BAR;
+}
+
 // A line no wider than the terminal: one that it wraps could not be drawn over.
 static void draw_bar(const char *what, const char *left, int done, int total) {
   char bar[BAR + 1], line[512], name[256];

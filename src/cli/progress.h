@@ -3,6 +3,7 @@
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 // --progress. AUTO: a bar on a terminal, lines where $CI is set (logs of continuous integration), else nothing.
@@ -18,6 +19,9 @@ struct cli_meter {
 // --progress as it was given, for cli_progress and cli_progress_clear (cli.h). AUTO there is a bar on a terminal, else
 // nothing: one judgement fills no log.
 void cli_progress_in(enum cli_progress form);
+
+// Whether it is a bar here.
+bool cli_progress_is_bar(enum cli_progress form);
 
 // Shows that `done` parts are done and `what` is under way. A bar is drawn each time; a line at most every ten seconds.
 void cli_meter_show(struct cli_meter *m, const char *what, int done, int total);

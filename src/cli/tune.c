@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay tune TASK FILE: every configuration that the file declares, timed by the judge; the fastest judged in full.
 #include <argp.h>
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/judging.h"
+#include "cli/progress.h"
 #include "cli/trials.h"
 #include "judge/form.h"
 #include "task/task.h"
@@ -26,16 +28,33 @@ struct arguments {
   long trials, parallel, finalists;
   double seconds, give_up;
   bool retime;
+  uint64_t seed;
   struct tuner_options tuner;
   struct cli_interrupt interrupt;
+  struct cli_meter meter;
 };
 
-enum { KEY_RUN = 9100, KEY_OUT, KEY_TRIALS, KEY_PARALLEL, KEY_SECONDS, KEY_GIVE_UP, KEY_FINALISTS, KEY_RETIME };
+enum {
+  KEY_RUN = 9100,
+  KEY_OUT,
+  KEY_TRIALS,
+  KEY_PARALLEL,
+  KEY_SECONDS,
+  KEY_GIVE_UP,
+  KEY_FINALISTS,
+  KEY_RETIME,
+  KEY_SEED
+};
+
+// Options of a judgement that mean nothing here: the seed of a search is another, its secret follows from that, the
+// finalists have fresh ones, and the fastest is chosen by times.
+static const char *const left_out[] = {"seed", "secret", "no-timing", NULL};
 
 static long whole(struct argp_state *state, const char *what, const char *arg, long low, long high) {
   char *end;
+  errno = 0;
   long n = strtol(arg, &end, 10);
-  if (*arg == '\0' || *end || n < low || n > high)
+  if (*arg == '\0' || *end || errno || n < low || n > high)
     argp_error(state, "--%s takes a number from %ld to %ld, not '%s'", what, low, high, arg);
   return n;
 }
@@ -75,6 +94,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_RETIME:
     a->retime = true;
     return 0;
+  case KEY_SEED:
+    a->seed = (uint64_t)whole(state, "seed", arg, 1, INT64_MAX);
+    return 0;
   case KEY_GIVE_UP:
     a->give_up = real(state, "give-up", arg, 1);
     return 0;
@@ -87,8 +109,6 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case ARGP_KEY_END:
     if (!a->file)
       argp_error(state, "name a task and a file: assay tune kernelbench/1/1 matmul.cu");
-    else if (!a->judging.options.timing)
-      argp_error(state, "the fastest is chosen by times, and with --no-timing there are none");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -103,6 +123,10 @@ static const struct argp_option options[] = {
     {"parallel", KEY_PARALLEL, "N", 0, "compile so many configurations at once (default: one for each CPU)", 0},
     {"give-up", KEY_GIVE_UP, "X", 0, "stop timing what is X times slower than the best (default 1.5; 1: never)", 0},
     {"finalists", KEY_FINALISTS, "N", 0, "judge so many of the fastest in full (default 3)", 0},
+    {"seed", KEY_SEED, "N", 0,
+     "the order of the search and the inputs of its trials follow from N (default 1); the fastest are judged with "
+     "fresh ones",
+     0},
     {"retime", KEY_RETIME, 0, 0,
      "judge in full whatever was the best so far when it was tried, and take the curve's times from there", 0},
     {0},
@@ -110,13 +134,12 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
     .args_doc = "TASK FILE",
     .options = options,
-    .children = cli_judge_child,
     .parser = parse,
     .doc =
         "Tunes a candidate (.c, .cl, .cu, .py) that declares parameters, `// assay: tune TILE 16,32,64`.\vEvery "
         "configuration is compiled, checked and timed briefly; the fastest are judged in full, with fresh inputs, "
         "and the best of these wins. Every trial is in the store as soon as it ended: the same command goes on where "
-        "it was. The order follows from --seed. `assay trials` shows the curve again.",
+        "it was. `assay trials` shows the curve again.",
 };
 
 static bool is_timed(const struct store_trial *t) {
@@ -124,14 +147,18 @@ static bool is_timed(const struct store_trial *t) {
 }
 
 static void show_trial(void *arg, const struct store_trial *t, double best_ns, int64_t count) {
-  const struct arguments *a = arg;
+  struct arguments *a = arg;
   char time[32], best[32], detail[400];
   if (a->judging.progress == CLI_PROGRESS_NONE)
     return;
+  cli_progress_clear();
   cells_printf(stderr, "%lld/%lld  %s  %s %s  best %s\n", (long long)t->number + 1, (long long)count, t->configuration,
                store_trial_status_name(t->status), cli_time_text(t->time_ns, time), cli_time_text(best_ns, best));
   if (!is_timed(t) && t->detail && t->detail[0])
     cells_printf(stderr, "    %s\n", printable_line(t->detail, detail, sizeof detail));
+  snprintf(detail, sizeof detail, t->number + 1 < count ? "best %s" : "the fastest are judged in full", best);
+  if (cli_progress_is_bar(a->judging.progress))
+    cli_meter_show(&a->meter, detail, (int)t->number + 1, (int)count);
 }
 
 static char *command_of(void *arg, const struct assay_judge_options *o, const struct assay_verdict *v) {
@@ -238,7 +265,7 @@ static enum assay_status tune(struct arguments *a, struct store *store, const ch
     return status;
   o->task = task_path;
   a->tuner.store = store;
-  a->tuner.seed = o->seed ? o->seed : 1;
+  a->tuner.seed = a->seed;
   status = cli_use_candidate(&a->judging, a->file, true, err);
   if (!status)
     status = a->run ? ASSAY_OK : name_run(a, task.name, &run, err);
@@ -250,6 +277,7 @@ static enum assay_status tune(struct arguments *a, struct store *store, const ch
   a->tuner.judging = o;
   if (!status)
     status = tuner_run(&a->tuner, result, err);
+  cli_progress_clear();
   if (!status)
     status = print(a, result, store, err);
   buf_release(&run);
@@ -259,13 +287,16 @@ static enum assay_status tune(struct arguments *a, struct store *store, const ch
 }
 
 int cli_tune(int argc, char **argv) {
-  struct arguments a = {.parallel = parallel_cpus(), .finalists = 3, .give_up = 1.5};
+  struct arguments a = {.parallel = parallel_cpus(), .finalists = 3, .give_up = 1.5, .seed = 1};
+  struct argp options_too = argp;
+  options_too.children = cli_judge_but(left_out);
   struct assay_error err = {0};
   struct store *store = NULL;
   char *task_path = NULL;
   a.interrupt.finishing = "the current configurations";
-  if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
+  if (cli_begin(&options_too, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
+  a.meter.form = a.judging.progress;
   a.tuner = (struct tuner_options){.retime = a.retime,
                                    .parallel = (int)a.parallel,
                                    .most_trials = a.trials,

@@ -111,7 +111,9 @@ static void bury(struct server *s, int i) {
   kill(-w->pid, SIGKILL);
   while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFSIGNALED(status))
+  if (w->too_long)
+    snprintf(why, sizeof why, "the judgement took longer than %lld s (--limit)", (long long)(s->o->limit_ns / SECOND));
+  else if (WIFSIGNALED(status))
     snprintf(why, sizeof why, "the judging process was ended by signal %d", WTERMSIG(status));
   else
     snprintf(why, sizeof why, "the judging process ended with code %d", WEXITSTATUS(status));
@@ -242,8 +244,10 @@ static void look_after(struct server *s, int64_t now) {
     struct worker *w = &s->workers.items[i];
     if (w->pid == 0 && !s->workers.closing && now >= w->restart_ns)
       start(s, i);
-    if (w->pid && w->job && !w->waits && now - w->since_ns > s->o->limit_ns)
+    if (w->pid && w->job && !w->waits && now - w->since_ns > s->o->limit_ns) {
+      w->too_long = true;
       kill(-w->pid, SIGKILL); // hear() finds the end of its output
+    }
   }
 }
 

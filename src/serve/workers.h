@@ -29,6 +29,7 @@ struct worker {
   int64_t job, since_ns; // since: monotonic; job 0: it has none, as far as it has said
   int64_t busy_ns;       // since when it is on the device; 0: it is not
   bool waits;            // for its turn there
+  bool too_long;         // it was ended, for what it had took longer than a judgement may
   int64_t restart_ns;    // not before
   int failures;          // ends in a row without a verdict between them
 };

@@ -24,7 +24,7 @@ struct tuner_options {
   int64_t budget_ns;                         // of the search, earlier processes included; 0: none
   double give_up;                            // timing ends when a configuration is so many times slower than the best
   int finalists;                             // so many of the fastest are judged in full
-  uint64_t seed;                             // of the order
+  uint64_t seed;                             // of the order, and of the inputs of all trials
   bool retime;                               // judge every point of the curve of best times in full
   const atomic_bool *stop;                   // set from outside: what is under way is finished
   // After each trial; best_ns: so far, NaN. May be NULL.

@@ -602,6 +602,15 @@ if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
 fi
 if "$assay" plan save kernelbench/1/19 "$relu" --toolchain nvcc --out "$work/nvcc.json" 2>"$work/err"; then
   expect 0 "relu<<<128, 128>>>\(x, y, 65536\)" "$assay" plan show "$work/nvcc.json"
+  # --compiler is another nvcc, for host code alone.
+  nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+  printf '#!/bin/sh\nexec %s -DOF_THE_WRAPPER=7 "$@"\n' "$nvcc" >"$work/wrapped-nvcc"
+  chmod +x "$work/wrapped-nvcc"
+  { printf '#ifndef OF_THE_WRAPPER\n#error not by the wrapper\n#endif\n'; cat "$relu"; } >"$work/wrapped.cu"
+  expect 1 "^$work/wrapped.cu:2:2: error: .*not by the wrapper" "$assay" plan save kernelbench/1/19 "$work/wrapped.cu" --toolchain nvcc
+  expect 0 "relu<<<128, 128>>>" sh -c '"$1" plan save kernelbench/1/19 "$2" --toolchain nvcc --compiler "$3" --out "$4" && "$1" plan show "$4"' sh \
+    "$assay" "$work/wrapped.cu" "$work/wrapped-nvcc" "$work/wrapped.json"
+  expect 3 "/nowhere/nvcc" "$assay" plan save kernelbench/1/19 "$relu" --toolchain nvcc --compiler /nowhere/nvcc
 else
   echo "left out, as there is no nvcc: $(cat "$work/err")"
 fi

@@ -53,7 +53,7 @@ BENCH = of_judge(B) | {
     "color": (["nosuch"] + B[1:], ["--color=always"])}
 
 SIZES = "--workload=M=8, N=8, K=8"
-TT = [SIZES if w.startswith("--workload") else w for w in TIMED if w != "--no-store"]
+TT = [SIZES if w.startswith("--workload") else w for w in TIMED if w not in ("--no-store", "--secret=2")]
 TQ = [SIZES if w.startswith("--workload") else w for w in KEPT]
 T = ["fusedops/matmul/fp32_matmul", "TUNED", "--trials=1", "--run=t"]
 MAKES = ["fusedops/matmul/fp32_matmul", "--with=files:TUNED"]
@@ -111,7 +111,7 @@ EFFECTS = {
         "store": (T + TT, ["--store", NOWHERE]),
         "baseline": (T + TT, ["--baseline", NOWHERE]),
         "color": (["nosuch", "TUNED"], ["--color=always"]),
-        "device": (T + TT, ["--device=opencl"]), "progress": (T + TT, ["--progress=none"])},
+        "device": (T + TT, ["--device=opencl"])},
     "trials": {"read": ([], ["--read", str(LOGS / "helion.csv")] + ABOUT),
                "format": (["--read", str(source / "README.md")], ["--format=helion"]),
                "run": (["--read", str(LOGS / "helion.csv")] + ABOUT, ["--run=x"]),
@@ -170,16 +170,15 @@ LATER = {f"{command} {name}" for command in ("make", "tune", "compare --with") f
 # How many at once: all that comes out stays as it is.
 SAME = {"tune parallel": (T + TT, ["--parallel=2"]), "make parallel": (M + KEPT, ["--parallel=2"]),
         "report threads": (["--html=h"], ["--threads=2"])}
-# No test shows these yet: nvcc for host code alone, a server under load, and what of a search follows from the seeds.
-NOT_SHOWN = {"plan save compiler", "tune seed", "tune secret", "tune progress", "serve connections", "serve cpu-slots", "serve limit", "serve drain"}
-ELSEWHERE = {f"tune {option}": ("tests/program/tune.sh", f"--{option}") for option in ("budget-seconds", "give-up", "finalists")} | {
+ELSEWHERE = {f"tune {option}": ("tests/program/tune.sh", f"--{option}") for option in ("budget-seconds", "give-up", "finalists", "seed", "progress")} | {
              "serve address": ("tests/program/options.py", "--address="),
              "judge watch": ("tests/program/formats.sh", "--watch"), "doctor calibrate": ("tests/program/cli.sh", "--calibrate"),
              "doctor yes": ("tests/program/faults.sh", "--calibrate --yes"), "plan export name": ("tests/program/cli.sh", "export .* --name"),
              "plan save target": ("tests/program/cli.sh", "save .* --target"), "plan save toolchain": ("tests/program/cli.sh", "save .* --toolchain"),
+             "plan save compiler": ("tests/program/cli.sh", "save .* --compiler"),
              "make server-wait": ("tests/program/make_failing.sh", "--server-wait"), "make ask-again": ("tests/program/make_failing.sh", "--ask-again"),
              "make feed-best": ("tests/program/make_swarm.py", "--feed-best"), "make enough": ("tests/program/make.sh", "--enough"),
              "make budget-gpu-seconds": ("tests/program/make.sh", "--budget-gpu-seconds")} | {
     f"serve {option}": ("tests/serve/serve.py", f"--{option}") for option in
-    ("builders", "connections-per-address", "devices", "host", "live", "port", "queue", "rate", "site", "timeout", "token-file")} | {
+    ("builders", "connections", "connections-per-address", "cpu-slots", "devices", "drain", "host", "limit", "live", "port", "queue", "rate", "site", "timeout", "token-file")} | {
     "serve add-token": ("tests/serve/server.py", "--add-token"), "serve run": ("tests/serve/serve_kill.py", "--run")}

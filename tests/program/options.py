@@ -22,7 +22,7 @@ import sys
 import tempfile
 import threading
 
-from option_effects import CL, EFFECTS, ELSEWHERE, LATER, NOT_SHOWN, NOWHERE, RELU, SAME, SIGMOID, TASK
+from option_effects import CL, EFFECTS, ELSEWHERE, LATER, NOWHERE, RELU, SAME, SIGMOID, TASK
 
 assay, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 COMMANDS = sys.argv[3:]
@@ -213,7 +213,7 @@ def effects(name, description, pool):
         if which in SAME:
             without, it = SAME[which]
             expect(outcome(words + without) == outcome(words + without + it), f"{which} changes more than the pace")
-        elif which in NOT_SHOWN or (which in LATER and not COMMANDS):
+        elif which in LATER and not COMMANDS:
             continue
         elif which in ELSEWHERE:
             file, pattern = ELSEWHERE[which]
@@ -269,6 +269,7 @@ if not COMMANDS or "serve" in COMMANDS:
 # What would do nothing is no option.
 for words in ("doctor --progress none", "runs --tasks x", "compare a b --progress none", "oracle x --store y", "serve --json",
               f"make {TASK} --no-store", f"tune {TASK} {RELU} --no-store",
+              f"tune {TASK} {RELU} --secret 2", f"tune {TASK} {RELU} --no-timing",
               "compare x --with y --no-store", f"plan save {TASK} x.cu --no-timing", "plan replay x --samples 20"):
     code, out = run(*words.split())
     expect(code == 2 and "there is no option --" in out, f"{words} is taken: {code} {out[:200]}")

@@ -77,6 +77,37 @@ expect 0 "^[1-4] True True" points one
 points one >"$work/points.one"
 expect 0 "4 of 13|within 10 %" "${tune[@]}" --trials 4 --run one --parallel 2 --retime
 expect 0 "^$(sed 's/[][]/./g' "$work/points.one")$" points one
+# The inputs of the trials follow from the seed, too: this is wrong by a factor that follows from the first of them.
+sed 's/y\[i \* n + j\] = /y[i * n + j] = (2 + ((const unsigned char *)a)[0] % 101) * /' "$source/tests/tuning/matmul.c" >"$work/by_input.c"
+factor() { # of the run NAME with what options follow
+  "$assay" tune $task "$work/by_input.c" --workload ragged1 --threads 2 --trials 1 --run "$@" >/dev/null 2>&1
+  sqlite "$ASSAY_STORE" "SELECT detail FROM trial WHERE run = ?" "$1"
+}
+sqlite() { python3 -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute(sys.argv[2], sys.argv[3:]).fetchall())' "$@"; }
+for run in 1 2; do factor "by_input$run" --seed 7 >"$work/factor$run"; done
+factor by_input3 --seed 9 >"$work/factor3"
+expect 0 "constant factor" cat "$work/factor1"
+expect 0 "are identical" diff -sq "$work/factor1" "$work/factor2"
+expect 1 "differ" diff -sq "$work/factor1" "$work/factor3"
+# The finalists' inputs do not, or a kernel could be made for them: their seeds are never the search's.
+for run in one three; do sqlite "$ASSAY_STORE" "SELECT seed FROM verdict WHERE run = ? LIMIT 1" $run >"$work/seed.$run"; done
+"${tune[@]}" --trials 4 --run again --parallel 2 >/dev/null 2>&1
+sqlite "$ASSAY_STORE" "SELECT seed FROM verdict WHERE run = ? LIMIT 1" again >"$work/seed.again"
+expect 1 "differ" diff -sq "$work/seed.one" "$work/seed.again"
+for option in "--secret 3" --no-timing; do
+  # shellcheck disable=SC2086
+  expect 2 "there is no option ${option%% *}" "${tune[@]}" $option
+done
+# Its progress: a line for each trial, on a terminal a bar below them, or nothing.
+"${tune[@]}" --trials 4 --run quiet --progress none >/dev/null 2>"$work/quiet"
+expect 0 "^0 " wc -c "$work/quiet"
+"${tune[@]}" --trials 4 --run lines --progress lines >/dev/null 2>"$work/lines"
+expect 0 "^4$" grep -c '^[1-4]/4  ' "$work/lines"
+expect 1 "^0$" grep -c '\[#' "$work/lines"
+for form in auto bar; do
+  expect 0 "\[######[.]{18}\] 1/4 best .*\[#{24}\] 4/4 the fastest" sh -c '"$@" | tr "\r\n" "  "' sh \
+    python3 "$source/tests/program/terminal.py" 100 "${tune[@]}" --trials 4 --run $form --progress $form
+done
 # Trials travel with their run, whole or not at all.
 trials() { # STORE RUN: all but the verdict's number, which is a store's own
   python3 - "$1" "$2" <<'END'

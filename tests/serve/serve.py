@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -261,6 +262,26 @@ def check_connections(server):
     check(server.ask("GET", "/healthz")[0] == 200, "and then there is room again")
 
 
+def check_all_connections(assay, folder):
+    """--connections 12: of all addresses together, whose own limits are wider."""
+    server = Server(assay, folder, "--connections", "12", "--connections-per-address", "64", "--timeout", "60")
+    held = [socket.create_connection(("127.0.0.1", server.port), timeout=5, source_address=(f"127.0.0.{2 + i}", 0)) for i in range(30)]
+    for s in held:
+        s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    time.sleep(2)
+    served = select.select(held, [], [], 0)[0]
+    check(8 <= len(served) <= 20, "connections of all addresses", len(served))
+    for s in served:
+        s.close()
+    waiting = [s for s in held if s not in served]
+    time.sleep(2)
+    later = select.select(waiting, [], [], 0)[0]
+    check(8 <= len(later) <= 20, "who waited is served when others have gone", len(later))
+    for s in waiting:
+        s.close()
+    server.end()
+
+
 def read_events(server, job, last=None, seconds=40, until=None):
     """The raw text of a stream, to its end or to `until`."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=seconds) as s:
@@ -363,8 +384,7 @@ def check_rate(assay, folder):
 def check_drain(assay, folder):
     """SIGTERM: what runs is finished, who follows hears of the end, nothing new is accepted."""
     server = Server(assay, folder)
-    slow = "#include <time.h>\n" + relu("drain").replace("  for (", "  nanosleep(&(struct timespec){3, 0}, 0);\n  for (", 1)
-    body = submission(candidates=[{"name": "slow.c", "source": slow}, {"name": "next.c", "source": relu("next")}])
+    body = submission(candidates=[{"name": "slow.c", "source": slow("drain", 3)}, {"name": "next.c", "source": relu("next")}])
     first, second = server.ask("POST", "/v1/jobs", body, "me")[2]["jobs"]
     read_events(server, first, until="event: running")
     seen = {}
@@ -384,6 +404,57 @@ def check_drain(assay, folder):
           server.wait(first))
     check(server.wait(second)["state"] == "done", "what waited is judged later")
     server.end()
+
+
+def slow(mark, seconds):
+    """A right kernel whose call takes so long."""
+    return "#include <time.h>\n" + relu(mark).replace("  for (", f"  nanosleep(&(struct timespec){{{seconds}, 0}}, 0);\n  for (", 1)
+
+
+def check_no_drain(assay, folder):
+    """--drain 0: what runs is not waited for, and is judged by the next server."""
+    server = Server(assay, folder, "--drain", "0")
+    job = server.ask("POST", "/v1/jobs", submission(candidates=[{"name": "slow.c", "source": slow("no drain", 5)}]), "me")[2]["jobs"][0]
+    read_events(server, job, until="event: running")
+    start = time.monotonic()
+    server.end()
+    check(time.monotonic() - start < 3, "--drain 0 waits for nothing", time.monotonic() - start)
+    server.start()
+    now = server.wait(job)
+    check((now["state"], now["attempts"]) == ("done", 2), "and nothing is lost", now)
+    server.end()
+
+
+def check_limit(assay, folder):
+    """--limit 2: a judgement that takes longer is ended, tried again, and given up; another is judged."""
+    server = Server(assay, folder, "--limit", "2")
+    body = submission(candidates=[{"name": "slow.c", "source": slow("limit", 8)}, {"name": "quick.c", "source": relu("limit")}])
+    first, second = server.ask("POST", "/v1/jobs", body, "me")[2]["jobs"]
+    now = server.wait(first)
+    check((now["state"], now["faults"]) == ("given_up", 3), "a judgement beyond --limit is given up", now)
+    check("took longer than 2 s (--limit)" in (now["why"] or ""), "and why is said", now)
+    check(server.wait(second)["state"] == "done", "the next one is judged")
+    server.end()
+
+
+def check_slots(assay, folder):
+    """How many are judged at once: one by default, two with --cpu-slots 2, and one with times is alone."""
+    for options, timed, most in (((), False, 1), (("--cpu-slots", "2"), False, 2), (("--cpu-slots", "2"), True, 1)):
+        where = pathlib.Path(folder) / str(len(os.listdir(folder)))
+        where.mkdir()
+        server = Server(assay, where, *options)
+        jobs = []
+        for i in range(2):
+            settings = {"timing": timed and i == 1, "probes": False, "checks": 1}
+            body = submission(settings=settings, candidates=[{"name": "slow.c", "source": slow(f"slots {i}", 0 if settings["timing"] else 2)}])
+            jobs += server.ask("POST", "/v1/jobs", body, "me")[2]["jobs"]
+        seen, left = 0, True
+        while left:
+            states = [server.ask("GET", f"/v1/jobs/{job['id']}")[2]["state"] for job in jobs]
+            seen, left = max(seen, states.count("running")), any(s in ("waiting", "running") for s in states)
+            time.sleep(0.02)
+        check(states == ["done", "done"] and seen == most, f"{options} judge at once, with times: {timed}", seen, states)
+        server.end()
 
 
 def check_read_only(assay, folder):
@@ -519,7 +590,7 @@ def check_kinds(assay, folder):
 def main():
     assay = str(pathlib.Path(sys.argv[1]).resolve())
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("main", "rate", "drain", "read_only", "live", "ahead", "kinds"):
+        for name in ("main", "rate", "drain", "read_only", "live", "ahead", "kinds", "no_drain", "limit", "slots", "all"):
             os.mkdir(f"{folder}/{name}")
         server = Server(assay, f"{folder}/main", "--host", "judge.example", "--timeout", "2", "--queue", "6",
                         "--connections-per-address", "24", "--rate", "1000", tokens=("me", "you"))
@@ -539,6 +610,10 @@ def main():
         check(any(l["event"] == "request" and l["status"] == 202 for l in lines), "logs are JSON lines")
         check_rate(assay, f"{folder}/rate")
         check_drain(assay, f"{folder}/drain")
+        check_no_drain(assay, f"{folder}/no_drain")
+        check_limit(assay, f"{folder}/limit")
+        check_slots(assay, f"{folder}/slots")
+        check_all_connections(assay, f"{folder}/all")
         check_read_only(assay, f"{folder}/read_only")
         check_live(assay, f"{folder}/live")
         check_ahead(assay, f"{folder}/ahead")
