@@ -12,7 +12,7 @@ CTEST = ctest -j"$$(nproc)" --output-on-failure --no-tests=error --output-junit 
 # Lines of src/ that stand in more than one place. Lower it when they become fewer.
 MOST_DUPLICATES = 295
 
-.PHONY: all programs deps configure demo site check install uninstall clang asan fuzz format format-check layers duplicates licences commits clean
+.PHONY: all programs deps configure demo site check install uninstall clang asan fuzz format format-check layers duplicates licences commits release clean
 
 all: configure
 	@ninja -C $(BUILD)
@@ -89,6 +89,10 @@ licences:
 
 commits:
 	@tools/gates/commits.sh
+
+# What is missing for a release, or how to tag it.
+release:
+	@tools/gates/release.sh
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-clang

@@ -338,11 +338,25 @@ static int judge_and_watch(struct arguments *a, struct store *store, const char 
   return code;
 }
 
+// The task that a candidate says it is for, in its first comment or so; else an example. In the arena.
+static const char *task_said_in(const char *file, struct arena *arena) {
+  struct directives d = {0};
+  struct assay_error ignored = {0};
+  char *source = NULL;
+  size_t n = 0;
+  enum assay_status status = file_read(file, FORM_MOST_BYTES, &source, &n, &ignored);
+  if (!status)
+    status = directives_read(source, n, arena, &d, &ignored);
+  base_free(source);
+  return !status && d.task ? d.task : "kernelbench/1/19";
+}
+
 // One word only: a model, a candidate, a task, or nothing of these.
 static int no_candidate(const char *word) {
   const struct form *form;
   struct assay_error ignored = {0};
-  char shown[512];
+  struct arena arena = {0};
+  char shown[512], task[128];
   size_t n = strlen(word);
   printable_line(word, shown, sizeof shown);
   if (n > 5 && strcmp(word + n - 5, ".onnx") == 0)
@@ -351,9 +365,11 @@ static int no_candidate(const char *word) {
             "distributions: assay-import %s -o TASK.onnxtxt (docs/importing.md)\n",
             shown, shown, shown);
   else if (form_of(word, NULL, false, &form, &ignored) == ASSAY_OK)
-    fprintf(stderr, "assay: %s is a candidate; name its task first: assay judge kernelbench/1/19 %s\n", shown, shown);
+    fprintf(stderr, "assay: %s is a candidate; name its task first: assay judge %s %s\n", shown,
+            printable_line(task_said_in(word, &arena), task, sizeof task), shown);
   else
     fprintf(stderr, "assay: name at least one candidate: assay judge %s FILE\n", shown);
+  arena_release(&arena);
   return CLI_USAGE;
 }
 

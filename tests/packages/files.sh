@@ -69,4 +69,30 @@ expect 0 "^version: $version$" cat "$source/CITATION.cff"
 expect 0 "^assay \($version\) " head -n 1 "$source/debian/changelog"
 expect 0 "^__version__ = .$version.$" cat "$source/python/assay/__init__.py"
 expect 0 "^## $version$" cat "$source/CHANGELOG.md"
+# make release: what is missing is listed, the tag is named when nothing is, and nothing is tagged twice. No page names a
+# tag that is not there.
+mkdir -p release/python/assay release/debian
+for file in CMakeLists.txt CITATION.cff CHANGELOG.md debian/changelog python/assay/__init__.py; do cp "$source/$file" "release/$file"; done
+committed() { git -C release -c user.name=a -c user.email=a@b -c commit.gpgsign=false "$@" >/dev/null; }
+git init -q release
+committed add -A && committed commit -m first
+released() { (cd release && "$source/tools/gates/release.sh"); }
+sed -i "1s/.*/assay ($version) UNRELEASED; urgency=medium/; " release/debian/changelog
+sed -i 's/^version: .*/version: 9.9.9/' release/CITATION.cff
+for missing in "debian/changelog does not begin" "CITATION.cff does not say version: $version" "changes that are in no commit" "^not a release yet: [3-9]"; do
+  expect 1 "$missing" released
+done
+sed -i "1s/UNRELEASED/unstable/" release/debian/changelog
+sed -i "s/^version: .*/version: $version/" release/CITATION.cff
+sed -i "/^## Unreleased$/d" release/CHANGELOG.md
+committed commit -am second
+expect 0 "^  git tag -a v$version " released
+committed tag -a "v$version" -m x
+expect 1 "there is a tag v$version already" released
+tags=$(git -C "$source" tag 2>/dev/null)
+for file in README.md CONTRIBUTING.md action.yml docs/installing.md; do
+  for tag in $(grep -oE '(@|rev: )v[0-9]+\.[0-9]+\.[0-9]+' "$source/$file" | sed 's/^.*v/v/'); do
+    grep -qx "$tag" <<<"$tags" || { failures=$((failures + 1)); echo "FAILED: $file names the tag $tag, which is not there"; }
+  done
+done
 report
