@@ -6,18 +6,36 @@
 // assay: twin ONE_PASS expect wrong_value|low_precision|wrong_class -- variance as E[x^2] - E[x]^2
 // assay: twin NO_AFFINE expect wrong_value|low_precision -- neither scale nor shift
 // assay: twin UNBIASED expect wrong_value|low_precision|wrong_class -- divides by one less
+// assay: tune FORM 0,1,2,3,4,5,6,7
 // assay: let vectors = D % 8 == 0
+// Rows of 512, 1024 and 2048 have forms of their own, in which every thread has as many numbers: they add up mean and
+// squares around it together, by pairs of equal count.
+// assay: let form = D == 2048 ? FORM : D == 1024 && (FORM == 1 || FORM == 2 || FORM == 4) ? FORM : \
+//   D == 512 && (FORM == 1 || FORM == 4 || FORM == 7) ? FORM : 0
+// assay: launch layernorm<32, 8, 128, true> grid=ceil_div(R, 4) block=128 if=form == 1 && D == 2048 args=x, w, b, y, R, D
+// assay: launch layernorm<128, 2, 128, true> grid=R block=128 if=form == 2 && D == 2048 args=x, w, b, y, R, D
+// assay: launch layernorm<256, 1, 256, true> grid=R block=256 if=form == 3 && D == 2048 args=x, w, b, y, R, D
+// assay: launch layernorm<64, 4, 64, true> grid=R block=64 if=form == 4 && D == 2048 args=x, w, b, y, R, D
+// assay: launch layernorm<128, 2, 128> grid=R block=128 if=form == 5 && D == 2048 args=x, w, b, y, R, D
+// assay: launch layernorm<256, 1, 256> grid=R block=256 if=form == 6 && D == 2048 args=x, w, b, y, R, D
+// assay: launch layernorm<32, 8, 64, true> grid=ceil_div(R, 2) block=64 if=form == 7 && D == 2048 args=x, w, b, y, R, D
+// assay: launch layernorm<32, 4, 128, true> grid=ceil_div(R, 4) block=128 if=form == 1 && D == 1024 args=x, w, b, y, R, D
+// assay: launch layernorm<128, 1, 128, true> grid=R block=128 if=form == 2 && D == 1024 args=x, w, b, y, R, D
+// assay: launch layernorm<64, 2, 64, true> grid=R block=64 if=form == 4 && D == 1024 args=x, w, b, y, R, D
+// assay: launch layernorm<32, 2, 128, true> grid=ceil_div(R, 4) block=128 if=form == 1 && D == 512 args=x, w, b, y, R, D
+// assay: launch layernorm<64, 1, 64, true> grid=R block=64 if=form == 4 && D == 512 args=x, w, b, y, R, D
+// assay: launch layernorm<32, 2, 64, true> grid=ceil_div(R, 2) block=64 if=form == 7 && D == 512 args=x, w, b, y, R, D
 // assay: launch layernorm<8, 1, 128> grid=ceil_div(R, 16) block=128 if=vectors && D <= 64 \
 //   args=x, w, b, y, R, D
 // assay: launch layernorm<16, 1, 128> grid=ceil_div(R, 8) block=128 if=vectors && D > 64 && D <= 128 \
 //   args=x, w, b, y, R, D
 // assay: launch layernorm<32, 1, 128> grid=ceil_div(R, 4) block=128 if=vectors && D > 128 && D <= 256 \
 //   args=x, w, b, y, R, D
-// assay: launch layernorm<32, 2, 128> grid=ceil_div(R, 4) block=128 if=vectors && D > 256 && D <= 512 \
+// assay: launch layernorm<32, 2, 128> grid=ceil_div(R, 4) block=128 if=form == 0 && vectors && D > 256 && D <= 512 \
 //   args=x, w, b, y, R, D
-// assay: launch layernorm<32, 4, 128> grid=ceil_div(R, 4) block=128 if=vectors && D > 512 && D <= 1024 \
+// assay: launch layernorm<32, 4, 128> grid=ceil_div(R, 4) block=128 if=form == 0 && vectors && D > 512 && D <= 1024 \
 //   args=x, w, b, y, R, D
-// assay: launch layernorm<32, 8, 128> grid=ceil_div(R, 4) block=128 if=vectors && D > 1024 && D <= 2048 \
+// assay: launch layernorm<32, 8, 128> grid=ceil_div(R, 4) block=128 if=form == 0 && vectors && D > 1024 && D <= 2048 \
 //   args=x, w, b, y, R, D
 // assay: launch layernorm<128, 4, 128> grid=R block=128 if=vectors && D > 2048 && D <= 4096 \
 //   args=x, w, b, y, R, D
@@ -26,6 +44,9 @@
 // assay: launch layernorm<512, 4, 512> grid=R block=512 if=vectors && D > 8192 && D <= 16384 \
 //   args=x, w, b, y, R, D
 // assay: launch layernorm_any grid=R block=256 if=!vectors || D > 16384 args=x, w, b, y, D
+#ifndef FORM
+#define FORM 0
+#endif
 typedef unsigned short bf16;
 
 static __device__ float wide(bf16 x) {
@@ -112,7 +133,37 @@ static __device__ float placed(float x, float mean, float scale, float w, float 
 #endif
 }
 
-template <int THREADS, int VECTORS, int BLOCK>
+// Mean and sum of squares around it of all of a row's numbers, of which each of its THREADS threads has `count`, from
+// those of a thread's own.
+template <int THREADS> static __device__ void join(float *mean, float *squares, float count) {
+  enum { WARPS = THREADS < 32 ? 1 : THREADS / 32 };
+#pragma unroll
+  for (int step = 1; step < (THREADS < 32 ? THREADS : 32); step *= 2) {
+    float other = __shfl_xor_sync(0xffffffffu, *mean, step), more = __shfl_xor_sync(0xffffffffu, *squares, step);
+    float apart = other - *mean;
+    *mean = 0.5f * (*mean + other);
+    *squares = *squares + more + apart * apart * (0.5f * count);
+    count *= 2;
+  }
+  if (THREADS <= 32)
+    return;
+  __shared__ float2 warps[WARPS];
+  if (threadIdx.x % 32 == 0)
+    warps[threadIdx.x / 32] = make_float2(*mean, *squares);
+  __syncthreads();
+  float means = 0, around = 0;
+#pragma unroll
+  for (int w = 0; w < WARPS; w++)
+    means += warps[w].x;
+  means /= WARPS;
+#pragma unroll
+  for (int w = 0; w < WARPS; w++)
+    around += warps[w].y + (warps[w].x - means) * (warps[w].x - means) * count;
+  *mean = means;
+  *squares = around;
+}
+
+template <int THREADS, int VECTORS, int BLOCK, bool JOINED = false>
 __global__ void __launch_bounds__(BLOCK, BLOCK == 512 ? 2 : 1)
     layernorm(const uint4 *__restrict__ x, const uint4 *__restrict__ w, const uint4 *__restrict__ b,
               uint4 *__restrict__ y, int rows, int d) {
@@ -139,7 +190,12 @@ __global__ void __launch_bounds__(BLOCK, BLOCK == 512 ? 2 : 1)
     for (int j = 0; j < 8; j++)
       sum += e.v[j];
   }
-  float mean = sum_of_row<THREADS>(sum) / d;
+#ifdef ONE_PASS
+  enum { APART = 1 };
+#else
+  enum { APART = !JOINED };
+#endif
+  float mean = APART ? sum_of_row<THREADS>(sum) / d : sum / (8 * VECTORS);
 #pragma unroll
   for (int i = 0; i < VECTORS; i++) {
     eight e = widen(read[i]);
@@ -148,7 +204,11 @@ __global__ void __launch_bounds__(BLOCK, BLOCK == 512 ? 2 : 1)
       for (int j = 0; j < 8; j++)
         squares += distance(e.v[j], mean) * distance(e.v[j], mean);
   }
-  float scale = scale_of(sum_of_row<THREADS>(squares), mean, d);
+  if (APART)
+    squares = sum_of_row<THREADS>(squares);
+  else
+    join<THREADS>(&mean, &squares, 8 * VECTORS);
+  float scale = scale_of(squares, mean, d);
 #pragma unroll
   for (int i = 0; i < VECTORS; i++) {
     if (!EARLY && lane + i * THREADS < length) {

@@ -1,15 +1,21 @@
 // Gated linear unit in bf16. A thread has EACH times eight numbers of both inputs under way at once.
 // assay: task fusedops/swiglu/bf16_swiglu
 // assay: tune EACH 2,1,4
+// assay: tune BLOCK 256,64,128,512
+// assay: tune FEW 1,0
 // assay: twin NO_SIGMOID expect wrong_value|low_precision|wrong_class -- the gate as it is
 // assay: twin SWAPPED expect wrong_value|low_precision|wrong_class -- the other input is the gate
 // assay: let words = y.count / 8
-// assay: let few = words < 132 * 2048
-// assay: launch swiglu<1> grid=ceil_div(words, 256) block=256 if=words > 0 && few args=g, u, y, words
-// assay: launch swiglu<EACH> grid=ceil_div(words, 256 * EACH) block=256 if=!few args=g, u, y, words
+// assay: let few = FEW && words < 132 * 2048
+// assay: let small = words < 132 * 256 ? 64 : 256
+// assay: launch swiglu<1, 64> grid=ceil_div(words, 64) block=64 if=words > 0 && few && small == 64 args=g, u, y, words
+// assay: launch swiglu<1, 256> grid=ceil_div(words, 256) block=256 if=few && small == 256 args=g, u, y, words
+// assay: launch swiglu<EACH, BLOCK> grid=ceil_div(words, BLOCK * EACH) block=BLOCK if=words > 0 && !few args=g, u, y, words
 // assay: launch swiglu_rest grid=1 block=32 if=y.count % 8 > 0 args=g, u, y, words * 8, y.count
 #ifndef EACH
 #define EACH 2
+#define BLOCK 256
+#define FEW 1
 #endif
 typedef unsigned short bf16;
 
@@ -58,29 +64,31 @@ static __device__ float gated(float g, float u) {
 #ifdef NO_SIGMOID
   return g * u;
 #else
-  return g / (1 + __expf(-g)) * u;
+  float part; // no .ftz: 1/x is a denormal number where the result need not be one
+  asm("rcp.approx.f32 %0, %1;" : "=f"(part) : "f"(1 + __expf(-g)));
+  return g * part * u;
 #endif
 }
 
-template <int COUNT>
-__global__ void __launch_bounds__(256)
+template <int COUNT, int THREADS>
+__global__ void __launch_bounds__(THREADS)
     swiglu(const uint4 *__restrict__ g, const uint4 *__restrict__ u, uint4 *__restrict__ y, long long words) {
-  long long first = blockIdx.x * 256ll * COUNT + threadIdx.x;
+  long long first = blockIdx.x * (long long)(THREADS * COUNT) + threadIdx.x;
   uint4 gates[COUNT], values[COUNT];
 #pragma unroll
   for (int i = 0; i < COUNT; i++)
-    if (first + i * 256 < words) {
-      gates[i] = __ldcs(g + first + i * 256);
-      values[i] = __ldcs(u + first + i * 256);
+    if (first + i * THREADS < words) {
+      gates[i] = __ldcs(g + first + i * THREADS);
+      values[i] = __ldcs(u + first + i * THREADS);
     }
 #pragma unroll
   for (int i = 0; i < COUNT; i++)
-    if (first + i * 256 < words) {
+    if (first + i * THREADS < words) {
       eight a = widen(gates[i]), b = widen(values[i]);
 #pragma unroll
       for (int j = 0; j < 8; j++)
         a.v[j] = gated(a.v[j], b.v[j]);
-      __stcs(y + first + i * 256, narrowed(a));
+      __stcs(y + first + i * THREADS, narrowed(a));
     }
 }
 
