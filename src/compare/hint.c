@@ -64,6 +64,23 @@ static bool find_constant(const struct scorer *sc, const struct sample *s, struc
   return true;
 }
 
+// What is wrong is zero where the answer is too small for a normal float: a compiler's switch, not an error of the
+// kernel's.
+static bool find_flushed(const struct sample *s, struct compare_facts *f) {
+  int wrong = 0;
+  for (int k = 0; k < s->n; k++)
+    if (s->over[k]) {
+      if (s->got[k] != 0 || fabs(s->want[k]) >= 0x1p-118)
+        return false;
+      wrong++;
+    }
+  if (wrong < MIN_WRONG || f->n_poisoned || f->n_nan_mismatch || f->n_inf_mismatch)
+    return false;
+  say(f, HINT_FLUSHED,
+      "subnormal numbers are taken for zero, as --use_fast_math, -ftz=true and -ffast-math make kernels do");
+  return true;
+}
+
 static int by_value(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -224,6 +241,8 @@ static void find_place(const struct scorer *sc, struct compare_facts *f) {
 void hint_find(const struct scorer *sc, struct compare_facts *f) {
   struct sample s;
   sample_take(sc, &s);
+  if (find_flushed(&s, f))
+    return;
   if (f->n_poisoned == 0 && find_relation(sc, &s, f))
     return;
   if (find_precision(sc, &s, f))

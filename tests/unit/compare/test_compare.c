@@ -679,6 +679,13 @@ static void hints_of_relation(void **state) {
   trial_init(&t, 2, MATRIX);
   memset(t.got, 0, (size_t)t.n * sizeof *t.got);
   expect_hint(&t, HINT_ALL_ZERO, "every element is zero");
+  trial_init(&t, 2, MATRIX); // half of the answers are subnormal, and none of those is there; all are at least zero
+  for (int64_t i = 0; i < t.n; i++) {
+    t.want[i] = i % 2 ? 0 : 1e-39 * (1 + fabs(t.want[i]));
+    t.got[i] = 0;
+    t.sigma[i] = 1e-45f;
+  }
+  expect_hint(&t, HINT_FLUSHED, "subnormal numbers are taken for zero, as --use_fast_math");
   trial_init(&t, 2, MATRIX);
   for (int64_t i = 0; i < t.n; i++)
     t.got[i] = 0.25f;
