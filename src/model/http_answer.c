@@ -96,7 +96,7 @@ static bool retry_later(struct exchange *x, const struct model_client_options *o
 static bool leave_out_field(struct exchange *x, const struct wire_error *e) {
   struct transfer *t = x->carrier;
   for (int i = 0; i < WIRE_FIELD_COUNT && t->field_retries < MOST_FIELD_RETRIES; i++) {
-    if (!(t->sent & 1u << i) || !wire_error_is_field(e, wire_field_name((enum wire_field)i)))
+    if (!(t->sent & 1u << i) || !wire_error_is_field(e, (enum wire_field)i))
       continue;
     *x->refused |= 1u << i;
     t->field_retries++;
@@ -176,7 +176,10 @@ bool http_take_error(struct exchange *x, const struct model_client_options *o, l
   to = header_of(t, "location");
   if (money)
     http_fail(x, MODEL_ENDED, ASSAY_ERR_ENVIRONMENT, "there is no money or quota left; add some and go on", e.message);
-  else if (status == 401 || status == 403 || (request && wire_error_is_key(&e)))
+  else if (status == 403)
+    http_fail(x, MODEL_ENDED, ASSAY_ERR_USAGE,
+              "not allowed (403): what the key (--key-env, --key-file) or this place may not do", e.message);
+  else if (status == 401 || (request && wire_error_is_key(&e)))
     http_fail(x, MODEL_ENDED, ASSAY_ERR_USAGE, "the key is missing or wrong; give it by --key-env or --key-file",
               e.message);
   else if (status == 404 || (request && wire_error_is_place(e.kind, e.message)))

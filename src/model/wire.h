@@ -20,13 +20,15 @@ struct wire_reply {
   char kind[64], message[512]; // of the error
 };
 
-// Optional fields of a request that a server may refuse; X(ID, name).
+// Optional fields of a request that a server may refuse; X(ID, name). "system" is the message of that role: its text
+// then begins the user's.
 #define WIRE_FIELDS(X)                                                                                                 \
   X(TEMPERATURE, "temperature")                                                                                        \
   X(SEED, "seed")                                                                                                      \
   X(MAX_TOKENS, "max_tokens")                                                                                          \
   X(MAX_COMPLETION_TOKENS, "max_completion_tokens")                                                                    \
   X(STREAM_OPTIONS, "stream_options")                                                                                  \
+  X(SYSTEM, "system")                                                                                                  \
   X(STORE, "store")
 enum wire_field {
 #define WIRE_FIELD_ID(id, name) WIRE_##id,
@@ -69,7 +71,7 @@ bool wire_error_is_place(const char *kind, const char *message);        // no su
 bool wire_error_is_too_long(const struct wire_error *e);                // the prompt, for the model
 bool wire_error_is_cap(const struct wire_error *e);     // the cap on tokens is larger than the model allows
 bool wire_error_is_refusal(const struct wire_error *e); // of the prompt, by a filter
-bool wire_error_is_field(const struct wire_error *e, const char *name); // the server does not take it
+bool wire_error_is_field(const struct wire_error *e, enum wire_field f); // the server does not take it
 
 // Whether an error that a server sent inside a reply is about the request itself: it would be the same again.
 bool wire_is_own_fault(const struct wire_reply *r);

@@ -17,9 +17,21 @@ static void put(json_t *body, unsigned refused, enum wire_field f, json_t *value
 
 static json_t *chat_request(const struct model_request *r, unsigned refused, bool stream) {
   json_t *messages = json_array();
-  if (r->system[0])
+  struct model_request asked = *r;
+  struct buf both = {0};
+  if (r->system[0] && refused & 1u << WIRE_SYSTEM) {
+    buf_printf(&both, "%s\n\n%s", r->system, r->user);
+    asked.user = buf_str(&both);
+  } else if (r->system[0]) {
     json_array_append_new(messages, json_pack("{s:s, s:s}", "role", "system", "content", r->system));
-  wire_put_messages(r, messages);
+  }
+  wire_put_messages(&asked, messages);
+  bool failed = both.failed;
+  buf_release(&both);
+  if (failed) {
+    json_decref(messages);
+    return NULL;
+  }
   json_t *body = json_pack("{s:s, s:o}", "model", r->model, "messages", messages);
   if (!body)
     return NULL;
@@ -143,7 +155,7 @@ static void chat_whole(struct wire_reply *r, const json_t *j) {
 const struct wire wire_chat = {"chat",
                                "/chat/completions",
                                1u << WIRE_TEMPERATURE | 1u << WIRE_SEED | 1u << WIRE_MAX_TOKENS |
-                                   1u << WIRE_MAX_COMPLETION_TOKENS | 1u << WIRE_STREAM_OPTIONS,
+                                   1u << WIRE_MAX_COMPLETION_TOKENS | 1u << WIRE_STREAM_OPTIONS | 1u << WIRE_SYSTEM,
                                chat_request,
                                chat_event,
                                chat_whole};

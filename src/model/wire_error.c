@@ -116,12 +116,22 @@ bool wire_error_is_cap(const struct wire_error *e) {
          (has_any(e->message, values) || strcmp(e->kind, "integer_above_max_value") == 0);
 }
 
-bool wire_error_is_field(const struct wire_error *e, const char *name) {
+// The templates of Gemma and of older models of Mistral, as vLLM and llama.cpp pass their words on.
+static bool is_system(const struct wire_error *e) {
+  static const char *const words[] = {"system role", "role system", "role 'system'", "\"system\" role", NULL};
+  static const char *const roles[] = {"only user and assistant roles", "roles must alternate user/assistant", NULL};
+  return (has_any(e->message, words) && strcasestr(e->message, "support")) || has_any(e->message, roles);
+}
+
+bool wire_error_is_field(const struct wire_error *e, enum wire_field f) {
+  const char *name = wire_field_name(f);
   static const char *const words[] = {"support",   "unknown", "unexpected", "unrecogni", "extra",      "permit",
                                       "not allow", "forbid",  "invalid",    "may only",  "deprecated", NULL};
   static const char name_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
   char quoted[64];
   size_t n = strlen(name);
+  if (f == WIRE_SYSTEM)
+    return is_system(e);
   snprintf(quoted, sizeof quoted, "'%s'", name);
   if (e->param[0])
     return strcmp(e->param, name) == 0;

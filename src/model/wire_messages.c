@@ -62,6 +62,8 @@ static void messages_event(struct wire_reply *r, const char *event, const json_t
     r->usage.output = -1; // how many there are is known at the end
   } else if (strcmp(type, "content_block_delta") == 0 && strcmp(wire_text(delta, "type"), "text_delta") == 0)
     wire_put_text(r, json_object_get(delta, "text"));
+  else if (strcmp(type, "content_block_delta") == 0 && json_is_string(json_object_get(delta, "partial_json")))
+    buf_puts(&r->called, wire_text(delta, "partial_json")); // a tool's, of which nobody spoke
   else if (strcmp(type, "content_block_delta") == 0)
     wire_count_thought(r, json_object_get(delta, "thinking"));
   else if (strcmp(type, "message_delta") == 0) {

@@ -293,6 +293,11 @@ static void ends_are_told_apart(void **state) {
     const char *text, *message;
   } cases[] = {
       {"messages", PART("a") END("end_turn"), MODEL_ANSWERED, MODEL_FINISH_STOP, "a", ""},
+      {"messages",
+       "data: "
+       "{\"type\":\"content_block_delta\",\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{}\"}}\n\n" END(
+           "tool_use"),
+       MODEL_ANSWERED, MODEL_FINISH_STOP, "{}", ""},
       {"messages", PART("a") END("stop_sequence"), MODEL_ANSWERED, MODEL_FINISH_STOP, "a", ""},
       {"messages", PART("a") END("refusal"), MODEL_ANSWERED, MODEL_FINISH_REFUSED, "a", ""},
       {"messages", PART("a") END("pause_turn"), MODEL_ANSWERED, MODEL_FINISH_LENGTH, "a", ""},
@@ -605,6 +610,12 @@ static void refusals_in_many_words(void **state) {
        "\"msg\":"
        "\"Extra inputs are not permitted\"}]},\"type\":\"invalid_request_error\"}",
        "seed"},
+      // Templates without a system's role: Gemma's behind vLLM and llama.cpp, Mistral's.
+      {"{\"object\":\"error\",\"message\":\"System role not supported\",\"type\":\"BadRequestError\",\"code\":400}",
+       "system"},
+      {"{\"error\":{\"code\":400,\"message\":\"Conversation roles must alternate user/assistant/user/assistant/...\"}}",
+       "system"},
+      {"{\"error\":{\"message\":\"Only user and assistant roles are supported!\",\"code\":400}}", "system"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const struct scripted script[] = {{.status = 400, .body = cases[i].body}, {.body = GOOD}};
@@ -617,6 +628,10 @@ static void refusals_in_many_words(void **state) {
     if (r.failure || strcmp(refused, cases[i].refused) != 0)
       fail_msg("%zu: \"%s\", \"%s\"", i, refused, r.error.message);
     expect_good(&r, "a\nb");
+    // The system's text is not lost with its role.
+    bool has_role = strstr(server.bodies[1], "\"system\""), has_text = strstr(server.bodies[1], "rules");
+    if (has_role != (strcmp(refused, "system") != 0) || !has_text)
+      fail_msg("%zu: %s", i, server.bodies[1]);
     model_server_stop(&server);
   }
   // A field that is named where nothing is said against it stays.
@@ -1173,6 +1188,9 @@ static void servers_of_all_kinds(void **state) {
       {"HTTP/1.1 403 Forbidden\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html><title>Just a "
        "moment...</title>",
        MODEL_ENDED, "", "Just a moment"},
+      // What is not allowed is not always the key's fault.
+      {WHOLE("403 Forbidden") "{\"error\":{\"message\":\"Country not supported\",\"code\":\"unsupported_country\"}}",
+       MODEL_ENDED, "", "not allowed (403)"},
       // A filter that refuses the prompt, as Azure and OpenRouter say it, is an answer; the key is not wrong.
       {WHOLE("400 Bad Request") "{\"error\":{\"code\":\"content_filter\",\"message\":\"It was "
                                 "filtered.\",\"innererror\":{}}}",
