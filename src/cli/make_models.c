@@ -16,13 +16,27 @@ enum { MOST_KEY_BYTES = 4096 };
 
 // --- keys
 
+// "OPENAI_API_KEY=sk-...", a line of a shell or of .env: sent as it is, the server would call it a wrong key. (A key in
+// base64 ends with "=", if it has one.)
+static bool is_assignment(const char *key, size_t n) {
+  size_t name = strspn(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+  return name > 0 && name + 2 < n && key[name] == '=' && key[name + 1] != '=' && memchr(key, '_', name);
+}
+
 // A key is printable and has no spaces: anything else is another file, and would break the request's headers.
-static enum assay_status take_key(struct make_endpoint *e, const char *key, const char *from, struct assay_error *err) {
-  size_t n = strlen(key);
-  while (n > 0 && (key[n - 1] == '\n' || key[n - 1] == '\r' || key[n - 1] == ' '))
+static enum assay_status take_key(struct make_endpoint *e, const char *key, size_t n, const char *from,
+                                  struct assay_error *err) {
+  static const char blank[] = " \t\r\n";
+  while (n > 0 && key[n - 1] && strchr(blank, key[n - 1]))
     n--;
+  while (n > 0 && *key && strchr(blank, *key))
+    key++, n--;
+  if (n > 0 && is_assignment(key, n))
+    return error_set(err, ASSAY_ERR_USAGE, "%s holds NAME=KEY; leave the key alone in it", from);
   if (n == 0)
     return error_set(err, ASSAY_ERR_USAGE, "%s holds no key", from);
+  if (n >= MOST_KEY_BYTES - 1)
+    return error_set(err, ASSAY_ERR_USAGE, "%s holds more than a key", from);
   for (size_t i = 0; i < n; i++)
     if (key[i] <= ' ' || key[i] > '~')
       return error_set(err, ASSAY_ERR_USAGE, "%s holds more than one key, or something else", from);
@@ -44,13 +58,12 @@ static enum assay_status read_key(struct make_endpoint *e, struct assay_error *e
     status =
         error_set(err, ASSAY_ERR_USAGE, "others can read the key in %s; run: chmod 600 %s", e->key_file, e->key_file);
   else
-    n = read(fd, key, sizeof key - 1);
+    n = read(fd, key, sizeof key);
   if (fd >= 0)
     close(fd);
   if (status)
     return status;
-  key[n > 0 ? n : 0] = '\0';
-  status = take_key(e, key, e->key_file, err);
+  status = take_key(e, key, n > 0 ? (size_t)n : 0, e->key_file, err);
   explicit_bzero(key, sizeof key);
   return status;
 }
@@ -74,7 +87,7 @@ static enum assay_status find_key(struct make *m, int i, struct assay_error *err
   else if (e->key_variable && !key)
     status = error_set(err, ASSAY_ERR_USAGE, "the environment has no %s; set it to the key, or use --key-file", name);
   else if (key)
-    status = take_key(e, key, name, err);
+    status = take_key(e, key, strlen(key), name, err);
   m->endpoints[i].key = e->secret;
   return status;
 }

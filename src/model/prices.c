@@ -13,11 +13,19 @@
 
 enum { MOST_BYTES = 4 << 20, MOST_MODEL_BYTES = 128 };
 
-// "-" is `usual`. False: no number.
+// "-" is `usual`. False: no decimal number.
 static bool read_number(const char *text, double usual, double *out) {
   char *end;
+  if (text[strspn(text, "0123456789.eE+-")])
+    return false;
   *out = strcmp(text, "-") == 0 ? usual : strtod(text, &end);
   return strcmp(text, "-") == 0 ? !isnan(usual) : *end == '\0' && end != text && isfinite(*out) && *out >= 0;
+}
+
+static bool is_date(int year, int month, int day) {
+  static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+  return month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1] + (month == 2 && leap);
 }
 
 static bool read_row(const char *line, struct arena *arena, struct price *out) {
@@ -26,7 +34,7 @@ static bool read_row(const char *line, struct arena *arena, struct price *out) {
   if (sscanf(line, "%127s %4d-%2d-%2d %31s %31s %31s %31s %63s %1s", model, &year, &month, &day, input, cached, output,
              written, tier, rest) != 9)
     return false;
-  if (month < 1 || month > 12 || day < 1 || day > 31)
+  if (!is_date(year, month, day))
     return false;
   out->from = year * 10000 + month * 100 + day;
   if (!read_number(input, NAN, &out->input) || !read_number(cached, out->input, &out->cached) ||
@@ -81,7 +89,8 @@ enum assay_status model_prices_read(const char *path, struct model_prices *out, 
   if (status)
     return error_prefix(err, status, "the table of prices: ");
   hash_sha256_hex(text, n, out->hash);
-  status = read_rows(path, text, out, err);
+  static const char mark[] = "\xef\xbb\xbf"; // editors of other systems begin a file with it
+  status = read_rows(path, strncmp(text, mark, strlen(mark)) == 0 ? text + strlen(mark) : text, out, err);
   base_free(text);
   if (status)
     model_prices_release(out);

@@ -509,6 +509,18 @@ expect 2 "the prompt is too long for the model; use shorter --prompts" http --ru
 expect 2 "say which one with --model" http --run http4
 chmod 644 "$work/key"
 expect 2 "others can read the key.*chmod 600" http --run http5 --model m --key-file "$work/key"
+# A key alone, whatever is around it; not two, a line of .env, a file of another kind.
+kept() { printf "$1" >"$work/kept"; chmod 600 "$work/kept"; }
+refused_key() { expect 2 "$1" http --run http5 --model m --key-file "$work/kept"; }
+kept 'OPENAI_API_KEY=sk-test\n'; refused_key "holds NAME=KEY; leave the key alone in it"
+kept 's\0k\0-\0001\0'; refused_key "more than one key, or something else"
+kept 'sk-one\nsk-two\n'; refused_key "more than one key, or something else"
+kept "$(head -c 5000 /dev/zero | tr '\0' k)"; refused_key "holds more than a key"
+kept ' \r\n\n'; refused_key "holds no key"
+kept "\\n \\t$key \\r\\n\\n"
+expect 1 "1 asked now" http --run http-kept --model spare --method sample --attempts 1 --key-file "$work/kept" --no-final
+check "the key without what is around it" "Bearer $key" "$(cat "$work/log/key")"
+rm "$work/kept"
 expect 2 "the environment has no NO_SUCH_KEY" http --run http6 --model m --key-env NO_SUCH_KEY
 expect 2 "no price is known of the model" http --run http7 --model m --budget-usd 5
 # What is paid for counts when it is asked again, and a cost that is not known as much as it may be.

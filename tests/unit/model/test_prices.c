@@ -57,8 +57,9 @@ static void tables_of_users(void **state) {
   struct assay_error err = {0};
   int fd = mkstemp(path);
   close(fd);
-  static const char good[] = "# mine\nmine* 2026-01-01 1 - 2 - -\r\n\nmine-large* 2026-01-01 10 - 20 - 100:2:3 # "
-                             "note\nmine 2026-01-01 3 - 4 - -\n";
+  static const char good[] =
+      "\xef\xbb\xbf# mine\nmine* 2026-01-01 1 - 2 - -\r\n\nmine-large* 2026-01-01 10 - 20 - 100:2:3 # "
+      "note\nmine 2026-01-01 3 - 4 - -\nleap 2024-02-29 1 - 1e-1 - -\n";
   assert_int_equal(file_write(path, good, sizeof good - 1, &err), ASSAY_OK);
   assert_int_equal(model_prices_read(path, &p, &err), ASSAY_OK);
   assert_true(fabs(model_price_of(&p, "mine-large-2", on(100))->output - 20) < 1e-9);
@@ -67,7 +68,8 @@ static void tables_of_users(void **state) {
   model_prices_release(&p);
   static const char *const bad[] = {"m 2026-01-01 1 1 1 1",    "m 2026-01 1 1 1 1 -",    "m 2026-01-01 - 1 1 1 -",
                                     "m 2026-01-01 1 1 -1 1 -", "m 2026-01-01 1 1 1 1 5", "m 2026-01-01 1 1 1 1 - x",
-                                    "m 2026-13-01 1 1 1 1 -",  "m 2026-01-45 1 1 1 1 -"};
+                                    "m 2026-13-01 1 1 1 1 -",  "m 2026-01-45 1 1 1 1 -", "m 2026-02-29 1 1 1 1 -",
+                                    "m 2026-01-01 0x1 1 1 1 -"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     assert_int_equal(file_write(path, bad[i], strlen(bad[i]), &err), ASSAY_OK);
     assert_int_equal(model_prices_read(path, &p, &err), ASSAY_ERR_SYNTAX);
