@@ -7,8 +7,6 @@
 #if defined(MATMUL)
 #include "../../kernels/fusedops/bf16_matmul.cu"
 #define KERNEL matmul
-MULTIPLY(192, N0 ", " N1 ", " N2 ", " N3 ", " N4 ", " N5 ", " N6 ", " N7 ", " N8 ", " N9 ", " N10 ", " N11, "96", "97",
-         "98", C8(0), C8(1), C8(2), C8(3), C8(4), C8(5), C8(6), C8(7), C8(8), C8(9), C8(10), C8(11))
 #elif defined(FP8)
 #include "../../kernels/fusedops/fp8_matmul.cu"
 #elif defined(GELU)
@@ -149,8 +147,9 @@ template <int BM, int GROUPS, int SHARE, int SPLIT, int STAGES> static int go(co
   X(160, 2, 2, 1, 5)                                                                                                   \
   X(96, 2, 1, 1, 6)                                                                                                    \
   X(128, 2, 1, 1, 6)                                                                                                   \
-  X(144, 2, 1, 1, 5) X(160, 2, 1, 1, 5) X(176, 2, 1, 1, 5) X(208, 2, 1, 1, 4) X(224, 2, 1, 1, 4) X(240, 2, 1, 1, 4)    \
-      X(176, 2, 2, 1, 4) X(208, 2, 2, 1, 4) X(224, 2, 2, 1, 4) X(240, 2, 2, 1, 4)
+  X(144, 2, 1, 1, 5)                                                                                                   \
+  X(160, 2, 1, 1, 5) X(176, 2, 1, 1, 5) X(208, 2, 1, 1, 4) X(224, 2, 1, 1, 4) X(240, 2, 1, 1, 4) X(176, 2, 2, 1, 4)    \
+      X(208, 2, 2, 1, 4) X(224, 2, 2, 1, 4) X(240, 2, 2, 1, 4)
 #endif
 #endif
 
