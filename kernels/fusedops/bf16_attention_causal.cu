@@ -10,13 +10,15 @@
 // The copy engine wants rows of a multiple of 16 bytes: other widths go to a plain kernel.
 // assay: require D <= 512 -- a lane of the plain kernel keeps sixteen elements of its query
 // assay: let fast = D % 8 == 0 && D <= 128
-// assay: let form = !fast ? 0 : D > 64 ? 1 : S >= 2048 ? 2 : 3
+// assay: tune SHAPE 0,1,2
+// assay: let form = !fast ? 0 : D > 64 ? 1 + 10 * SHAPE : SHAPE > 0 ? 2 + 10 * SHAPE : S >= 2048 ? 2 : 3
+// assay: let keys = form > 10 ? 64 : 128
 // assay: tensor_map tq of=q type=bf16 dims=fast ? D : 1,fast ? S : 1,fast ? B * H : 1 \
 //   strides=fast ? D : 8,fast ? S * D : 8 box=64,64,1 swizzle=128 l2=256
 // assay: tensor_map tk of=k type=bf16 dims=fast ? D : 1,fast ? S : 1,fast ? B * H : 1 \
-//   strides=fast ? D : 8,fast ? S * D : 8 box=64,128,1 swizzle=128 l2=256
+//   strides=fast ? D : 8,fast ? S * D : 8 box=64,keys,1 swizzle=128 l2=256
 // assay: tensor_map tv of=v type=bf16 dims=fast ? D : 1,fast ? S : 1,fast ? B * H : 1 \
-//   strides=fast ? D : 8,fast ? S * D : 8 box=64,128,1 swizzle=128 l2=256
+//   strides=fast ? D : 8,fast ? S * D : 8 box=64,keys,1 swizzle=128 l2=256
 // assay: tensor_map ty of=y type=bf16 dims=fast ? D : 1,fast ? S : 1,fast ? B * H : 1 \
 //   strides=fast ? D : 8,fast ? S * D : 8 box=64,64,1 swizzle=128
 // assay: launch attention<128, 2, 128, 2, true> grid=min(132, ceil_div(S, 128) * B * H) block=384 \
@@ -25,8 +27,19 @@
 //   shared=148480 if=form == 2 args=tq, tk, tv, ty, H, H, S, S, B * H, float(1 / sqrt(D))
 // assay: launch attention<64, 2, 128, 4, true> grid=min(132, ceil_div(S, 128) * B * H) block=384 \
 //   shared=164864 if=form == 3 args=tq, tk, tv, ty, H, H, S, S, B * H, float(1 / sqrt(D))
+// assay: launch attention<128, 2, 64, 4, true> grid=min(132, ceil_div(S, 128) * B * H) block=384 \
+//   shared=197632 if=form == 11 args=tq, tk, tv, ty, H, H, S, S, B * H, float(1 / sqrt(D))
+// assay: launch attention<128, 3, 64, 3, true> grid=min(132, ceil_div(S, 192) * B * H) block=512 \
+//   shared=197632 if=form == 21 args=tq, tk, tv, ty, H, H, S, S, B * H, float(1 / sqrt(D))
+// assay: launch attention<64, 2, 64, 6, true> grid=min(132, ceil_div(S, 128) * B * H) block=384 \
+//   shared=132096 if=form == 12 args=tq, tk, tv, ty, H, H, S, S, B * H, float(1 / sqrt(D))
+// assay: launch attention<64, 3, 64, 6, true> grid=min(132, ceil_div(S, 192) * B * H) block=512 \
+//   shared=148480 if=form == 22 args=tq, tk, tv, ty, H, H, S, S, B * H, float(1 / sqrt(D))
 // assay: launch attention_plain grid=ceil_div(B * H * S, 4) block=128 if=!fast \
 //   args=q, k, v, y, H, H, S, S, D, float(1 / sqrt(D)), B * H * S
+#ifndef SHAPE
+#define SHAPE 0
+#endif
 struct alignas(64) CUtensorMap {
   unsigned long long opaque[16];
 };
@@ -111,6 +124,7 @@ static __device__ unsigned long long describe(const void *tile, int leading) {
                  : __VA_ARGS__                                                                                         \
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));                                                \
   }
+MULTIPLY_SHARED(64, N0 ", " N1 ", " N2 ", " N3, "32", "33", "34", C8(0), C8(1), C8(2), C8(3))
 MULTIPLY_SHARED(128, N0 ", " N1 ", " N2 ", " N3 ", " N4 ", " N5 ", " N6 ", " N7, "64", "65", "66", C8(0), C8(1), C8(2),
                 C8(3), C8(4), C8(5), C8(6), C8(7))
 MULTIPLY_REGISTERS(64, N0 ", " N1 ", " N2 ", " N3, "%32, %33, %34, %35", "36", C8(0), C8(1), C8(2), C8(3))
@@ -369,6 +383,19 @@ static __device__ void attend(memory_of<F> m, const CUtensorMap *ty, place at, r
   for (int i = 0; i < F::WIDTH / 2; i++)
     sums[i] = 0;
   barrier_wait(m.full_queries, turn);
+#ifndef SEES_ALL
+  if (F::CAUSAL) // what none of the group's queries sees
+    for (; (at.steps - 1) * F::KEYS > at.first + group * 64 + 63; at.steps--, ring->next()) {
+      barrier_wait(&m.full_keys[ring->slot], ring->parity);
+      barrier_wait(&m.full_values[ring->slot], ring->parity);
+      if (leader) {
+        barrier_arrive(&m.empty_keys[ring->slot]);
+        barrier_arrive(&m.empty_values[ring->slot]);
+      }
+      take_turn<F>(group); // every group has as many turns
+      give_turn<F>(group);
+    }
+#endif
   barrier_wait(&m.full_keys[ring->slot], ring->parity);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
   score<F>(scores, mine, m.keys + ring->slot * F::KEY_BYTES);
