@@ -73,6 +73,15 @@ json_t *side_json(const struct side *s);
 // The scorecard (scorecard.c).
 void scorecard_print(const struct side *s, FILE *to);
 json_t *scorecard_json(const struct side *s);
+// What ease is made of besides lines (scorecard_ease.c).
+struct scorecard_ease {
+  int knobs;           // that its tuner turned; 0: it has none, or none was tried
+  int refused, failed; // shapes without a kernel, and with one that is not right
+  int trials, failed_trials;
+};
+struct scorecard_ease scorecard_ease_of(const struct side *s, int maker);
+void scorecard_ease_print(const struct side *s, FILE *to);
+json_t *scorecard_ease_json(const struct side *s);
 // What the published comparison says of the tasks that are compared (scorecard_published.c).
 void scorecard_published_print(const struct side *s, FILE *to);
 json_t *scorecard_published_json(const struct side *s);

@@ -157,6 +157,7 @@ void side_print(const struct side *s) {
   print_reasons(s);
   if (s->scorecard) {
     scorecard_print(s, stdout);
+    scorecard_ease_print(s, stdout);
     scorecard_published_print(s, stdout);
   }
 }
@@ -194,6 +195,7 @@ json_t *side_json(const struct side *s) {
                                             c.asked, "right", c.right, "fastest_at", side_wins(s, m), "speed",
                                             cli_json_real(mean), "speed_shapes", n, "making_seconds", c.making_s));
   }
-  return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "suite", s->suite, "run", s->run, "makers", makers, "shapes",
-                   shapes, "scorecard", scorecard_json(s), "published", scorecard_published_json(s));
+  return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "suite", s->suite, "run", s->run, "makers", makers, "shapes",
+                   shapes, "scorecard", scorecard_json(s), "ease", scorecard_ease_json(s), "published",
+                   scorecard_published_json(s));
 }

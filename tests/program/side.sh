@@ -29,6 +29,11 @@ expect 0 "as the schema says" python3 "$source/tests/support/check_json.py" "$so
 # Letters follow from numbers and rules.
 expect 0 "^A 1.0 E 0.0$" value "$work/one.json" \
   "*[x for c in o['scorecard'] if c['criterion'] == 'correctness' and (c['maker'].endswith('wrong.c') or c['maker'].startswith('tune')) for x in (c['letter'], c['number'])]"
+# What ease is made of: two knobs and a third that breaks a kernel; a file that is wrong at one shape of two at least.
+expect 0 "^3 0 0 True True$" value "$work/one.json" \
+  "*[x for e in o['ease'] if e['maker'].startswith('tune') for x in (e['knobs'], e['no_kernel'], e['not_right'], e['trials'] > 5, 0 < e['failed_trials'] < e['trials'])]"
+expect 0 "^0 0 2 0 0 2 0 0$" value "$work/one.json" \
+  "*[x for e in o['ease'] if e['maker'].endswith('wrong.c') or e['maker'].endswith('tests/fusedops') for x in (e['knobs'], e['no_kernel'], e['not_right'], e['trials'])]"
 # Again: the verdicts are there; what the tuner tried is there. As text.
 verdicts() { python3 -c "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(\"SELECT count(*) FROM verdict WHERE run LIKE 'side%' AND run NOT LIKE '%tuning'\").fetchone()[0])" "$ASSAY_STORE"; }
 before=$(verdicts)

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ease is made of, for each maker: lines that somebody wrote, knobs that its tuner turns, and failures. The letter
+// is of the lines alone; the rest stands below.
+#include <string.h>
+
+#include "cli/json.h"
+#include "cli/side.h"
+#include "store/trial.h"
+
+struct trials {
+  int knobs, all, failed;
+};
+
+static bool count_trial(void *arg, const struct store_trial *t) {
+  struct trials *c = arg;
+  int knobs = 0;
+  if (t->status == STORE_TRIAL_SUMMARY)
+    return true;
+  for (const char *p = t->configuration; p && *p; p++)
+    knobs += *p == '=';
+  if (knobs == 0 && t->configuration && t->configuration[0])
+    knobs = 1; // a choice by its name
+  c->knobs = knobs > c->knobs ? knobs : c->knobs;
+  c->all++;
+  c->failed += t->status != STORE_TRIAL_OK && t->status != STORE_TRIAL_SLOW && t->status != STORE_TRIAL_DUPLICATE;
+  return true;
+}
+
+struct scorecard_ease scorecard_ease_of(const struct side *s, int maker) {
+  struct scorecard_ease e = {0};
+  struct trials t = {0};
+  struct assay_error ignored = {0};
+  char run[SIDE_RUN_BYTES];
+  side_tuning_run_of(s, maker, run);
+  (void)store_each_trial(s->store, run, count_trial, &t, &ignored);
+  for (size_t i = 0; i < s->n; i++) {
+    const struct side_result *r = &s->shapes[i].results[maker];
+    e.refused += r->asked && r->refusal;
+    e.failed += r->asked && !r->refusal && r->reason != ASSAY_REASON_PASS;
+  }
+  e.knobs = t.knobs;
+  e.trials = t.all;
+  e.failed_trials = t.failed;
+  return e;
+}
+
+void scorecard_ease_print(const struct side *s, FILE *to) {
+  static const char *const headers[] = {"maker", "knobs", "no kernel", "not right", "trials", "failed trials"};
+  struct table *t = table_create(headers, 6, "lrrrrr");
+  for (int m = 0; m < s->n_makers && t; m++) {
+    struct scorecard_ease e = scorecard_ease_of(s, m);
+    const int numbers[] = {e.knobs, e.refused, e.failed, e.trials, e.failed_trials};
+    const char *row[6] = {s->makers[m].name};
+    char cells[5][16];
+    for (int i = 0; i < 5; i++) {
+      snprintf(cells[i], sizeof cells[i], "%d", numbers[i]);
+      row[i + 1] = cells[i];
+    }
+    table_row(t, row);
+  }
+  fprintf(to, "\n");
+  if (t)
+    table_print(t, to);
+  table_destroy(t);
+  cells_printf(
+      to,
+      "\nease, besides lines: knobs that a tuner turned, shapes without a kernel or with a wrong one, failed trials\n");
+}
+
+json_t *scorecard_ease_json(const struct side *s) {
+  json_t *rows = json_array();
+  for (int m = 0; m < s->n_makers; m++) {
+    struct scorecard_ease e = scorecard_ease_of(s, m);
+    json_array_append_new(rows, json_pack("{s:s, s:i, s:i, s:i, s:i, s:i}", "maker", s->makers[m].name, "knobs",
+                                          e.knobs, "no_kernel", e.refused, "not_right", e.failed, "trials", e.trials,
+                                          "failed_trials", e.failed_trials));
+  }
+  return rows;
+}
