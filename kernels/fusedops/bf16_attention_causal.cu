@@ -384,7 +384,7 @@ static __device__ void attend(memory_of<F> m, const CUtensorMap *ty, place at, r
     sums[i] = 0;
   barrier_wait(m.full_queries, turn);
 #ifndef SEES_ALL
-  if (F::CAUSAL) // what none of the group's queries sees
+  if (F::CAUSAL && F::KEYS < 128) // what none of the group's queries sees
     for (; (at.steps - 1) * F::KEYS > at.first + group * 64 + 63; at.steps--, ring->next()) {
       barrier_wait(&m.full_keys[ring->slot], ring->parity);
       barrier_wait(&m.full_values[ring->slot], ring->parity);
