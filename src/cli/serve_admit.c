@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a submission means: its task, its device, the hash of its settings. Everything that would make the judgement
 // fail for reasons of the submission is found here, before it is queued.
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -71,8 +72,38 @@ void serving_take_settings(struct cli_judging *j, const json_t *settings) {
     o->shapes = ASSAY_SHAPES_JUDGED;
 }
 
-// Whether the task has such a workload and contract.
-static enum assay_status check_task(const struct assay_judge_options *o, struct assay_error *err) {
+static bool is_same_size(const struct workload *a, const struct workload *b) {
+  bool same = a->n == b->n;
+  for (int i = 0; i < a->n && same; i++) {
+    same = false;
+    for (int k = 0; k < b->n && !same; k++)
+      same = strcmp(a->bindings[i].symbol, b->bindings[k].symbol) == 0 && a->bindings[i].value == b->bindings[k].value;
+  }
+  return same;
+}
+
+// One name for the same sizes: the task's own, or "M=3, N=4" in the order of the task's first workload.
+static enum assay_status name_workload(const struct task *t, const struct workload *w, char *out, size_t size,
+                                       struct assay_error *err) {
+  const struct workload *order = t->n_workloads > 0 ? &t->workloads[0] : w;
+  size_t used = 0;
+  out[0] = '\0';
+  for (int i = 0; i < t->n_workloads; i++)
+    if (t->workloads[i].name && is_same_size(&t->workloads[i], w)) {
+      snprintf(out, size, "%s", t->workloads[i].name);
+      return ASSAY_OK;
+    }
+  for (int i = 0; i < order->n; i++)
+    for (int k = 0; k < w->n && used < size; k++)
+      if (strcmp(order->bindings[i].symbol, w->bindings[k].symbol) == 0)
+        used += (size_t)snprintf(out + used, size - used, "%s%s=%" PRId64, used ? ", " : "", w->bindings[k].symbol,
+                                 w->bindings[k].value);
+  return used < size ? ASSAY_OK : error_set(err, ASSAY_ERR_INVALID, "the workload's sizes are too long a text");
+}
+
+// Whether the task has such a workload and contract, and what the two are called, however they were written.
+static enum assay_status check_task(const struct assay_judge_options *o, struct serve_admission *out,
+                                    struct assay_error *err) {
   struct task task;
   struct arena arena = {0};
   struct workload workload;
@@ -82,6 +113,10 @@ static enum assay_status check_task(const struct assay_judge_options *o, struct 
   status = task_take_contract(&task, o->contract, err);
   if (!status)
     status = task_parse_workload(&task, o->workload, &arena, &workload, err);
+  if (!status)
+    status = name_workload(&task, &workload, out->workload, sizeof out->workload, err);
+  if (!status)
+    snprintf(out->task, sizeof out->task, "%s", task.name);
   arena_release(&arena);
   task_release(&task);
   return status;
@@ -115,6 +150,15 @@ static enum assay_status find_form(const struct serving *a, const struct serve_c
   return status;
 }
 
+// Back to the name that was submitted, where the task's own leads elsewhere: workers look for it by name.
+static void keep_name(const struct serving *a, const char *submitted, const char *path, struct serve_admission *out) {
+  struct assay_error ignored = {0};
+  char *again = NULL;
+  if (task_find(a->judging.paths.tasks, out->task, &again, &ignored) != ASSAY_OK || strcmp(again, path) != 0)
+    snprintf(out->task, sizeof out->task, "%s", submitted);
+  base_free(again);
+}
+
 enum assay_status serving_admit(void *arg, const struct serve_candidate *c, struct serve_admission *out,
                                 struct assay_error *err) {
   struct serving *a = arg;
@@ -134,8 +178,11 @@ enum assay_status serving_admit(void *arg, const struct serve_candidate *c, stru
   status = find_form(a, c, &form, err);
   if (!status) {
     o->device = form->device->name;
-    status = check_task(o, err);
+    status = check_task(o, out, err);
   }
+  if (!status)
+    keep_name(a, c->task, task_path, out);
+  o->workload = out->workload;
   if (!status)
     status = assay_settings_hash(o, out->settings_hash, err);
   if (!status) {

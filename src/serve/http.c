@@ -201,11 +201,16 @@ static bool is_refused(struct call *c, struct problem *p) {
                           .value = route_allow(c->route)};
   if (p->code != 0 || method == METHOD_GET)
     return p->code != 0;
-  const char *length = header_of(c, "Content-Length");
+  const char *length = header_of(c, "Content-Length"), *coding = header_of(c, "Content-Encoding");
   if (may_not_change(c, p))
     return true;
   if (method == METHOD_POST && !is_json(header_of(c, "Content-Type")))
     *p = (struct problem){.code = 415, .detail = "the body has to be application/json"};
+  else if (coding && strcasecmp(coding, "identity") != 0)
+    *p = (struct problem){.code = 415,
+                          .detail = "the body comes as it is, without Content-Encoding",
+                          .header = "Accept-Encoding",
+                          .value = "identity"};
   else if (length && (strlen(length) > 18 || strtoll(length, NULL, 10) > MOST_DROPPED))
     *p = (struct problem){.code = 413, .detail = TOO_LARGE};
   return p->code != 0;

@@ -41,8 +41,8 @@ static enum assay_status identify(const struct server *s, const struct serve_can
                                   const struct serve_admission *a, char hash[QUEUE_IDENTITY],
                                   char identity[QUEUE_IDENTITY], struct assay_error *err) {
   hash_sha256_hex(c->source, c->source_bytes, hash);
-  json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "task", c->task, "candidate", hash, "name", c->name,
-                        "settings", a->settings_hash, "workload", c->workload, "device", a->kind, "toolchain",
+  json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "task", a->task, "candidate", hash, "name", c->name,
+                        "settings", a->settings_hash, "workload", a->workload, "device", a->kind, "toolchain",
                         a->toolchain, "judge", s->o->version);
   char *text = j ? json_dumps(j, JSON_SORT_KEYS | JSON_COMPACT) : NULL;
   json_decref(j);
@@ -61,8 +61,8 @@ static enum assay_status admit(const struct server *s, struct submission *b, int
     status = identify(s, c, &e->admission, e->hash, e->identity, err);
   b->rows[i] = (struct queue_request){.identity = e->identity,
                                       .device = e->admission.device,
-                                      .task = c->task,
-                                      .workload = c->workload,
+                                      .task = e->admission.task,
+                                      .workload = e->admission.workload,
                                       .name = c->name,
                                       .settings = b->request.settings,
                                       .candidate_hash = e->hash,
@@ -102,6 +102,8 @@ static enum MHD_Result answer_submission(struct call *c, const struct submission
   bool done = true;
   if (b->batch.status == ASSAY_ERR_LIMIT)
     return reply_problem(c, &(struct problem){.code = 503, .detail = b->batch.error.message, .retry_s = RETRY_FULL_S});
+  if (b->batch.status == ASSAY_ERR_IO || b->batch.status == ASSAY_ERR_BUSY)
+    return reply_not_stored(c, &b->batch.error);
   if (b->batch.status)
     return reply_failure(c, &b->batch.error);
   snprintf(location, sizeof location, "/v1/jobs/%s", b->jobs[0].identity);

@@ -115,6 +115,20 @@ enum MHD_Result reply_problem(struct call *c, const struct problem *p) {
   return reply_with(c, p->code, "application/problem+json", j, headers);
 }
 
+// The message may name files of this machine.
+static void log_failure(struct call *c, const struct assay_error *err) {
+  server_log(c->server, "error", json_pack("{s:s, s:s}", "route", route_name(c->route), "message", err->message));
+}
+
+enum MHD_Result reply_not_stored(struct call *c, const struct assay_error *err) {
+  enum { RETRY_S = 60 };
+  log_failure(c, err);
+  return reply_problem(c, &(struct problem){.code = 503,
+                                            .detail = "the server cannot store it (is its disk full? its log says "
+                                                      "more): nothing was accepted; try again later",
+                                            .retry_s = RETRY_S});
+}
+
 enum MHD_Result reply_failure(struct call *c, const struct assay_error *err) {
   unsigned code = 500;
   bool theirs = true;
@@ -136,8 +150,8 @@ enum MHD_Result reply_failure(struct call *c, const struct assay_error *err) {
   default:
     theirs = false;
   }
-  if (!theirs) // the message may name files of this machine
-    server_log(c->server, "error", json_pack("{s:s, s:s}", "route", route_name(c->route), "message", err->message));
+  if (!theirs)
+    log_failure(c, err);
   return reply_problem(
       c, &(struct problem){.code = code, .detail = theirs ? err->message : "the server failed; its log says how"});
 }
@@ -145,11 +159,14 @@ enum MHD_Result reply_failure(struct call *c, const struct assay_error *err) {
 enum MHD_Result reply_stream(struct call *c, MHD_ContentReaderCallback reader, void *arg,
                              MHD_ContentReaderFreeCallback done) {
   enum { BLOCK = 4096 };
-  struct MHD_Response *r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, reader, arg, done);
-  if (!r) {
+  // To HEAD libmicrohttpd would send the end of a chunked body, which a client takes for the next answer.
+  const bool head = strcmp(c->method, "HEAD") == 0;
+  struct MHD_Response *r = head ? MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT)
+                                : MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, reader, arg, done);
+  if (head || !r)
     done(arg);
+  if (!r)
     return MHD_NO;
-  }
   MHD_add_response_header(r, "Content-Type", "text/event-stream");
   MHD_add_response_header(r, "X-Accel-Buffering", "no"); // nginx would keep events back
   return send_off(c, MHD_HTTP_OK, r);

@@ -41,6 +41,7 @@ struct serve_candidate {
 
 // What the judge says of a candidate before it is queued.
 struct serve_admission {
+  char task[QUEUE_NAME], workload[QUEUE_NAME]; // one name for each, however they were written
   char device[32], toolchain[320], settings_hash[65];
   char kind[320]; // which hardware the device is: times elsewhere mean something else
   bool timed;

@@ -70,6 +70,8 @@ struct problem {
   const char *header, *value;
 };
 enum MHD_Result reply_problem(struct call *c, const struct problem *p);
+// What the store could not take: 503, and when to come back.
+enum MHD_Result reply_not_stored(struct call *c, const struct assay_error *err);
 // What a failed function means for a client.
 enum MHD_Result reply_failure(struct call *c, const struct assay_error *err);
 // A stream: `reader` makes its bytes. Takes `arg`, which `done` frees.

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import select
 import signal
 import socket
@@ -18,7 +19,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from server import Server, relu, submission  # noqa: E402
+from server import TASK, Server, relu, submission  # noqa: E402
 
 FAULTS = []
 CHECKED = 0
@@ -220,7 +221,58 @@ def check_hostile(server):
                "application/json\r\nTransfer-Encoding: chunked\r\n\r\n").encode()
     body = b"".join(b"100000\r\n" + b" " * (1 << 20) + b"\r\n" for _ in range(5)) + b"0\r\n\r\n"
     check(status_of(raw(server, chunked + body)) == 413, "a large body without a length")
+    post = (f"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Type: "
+            "application/json\r\n")
+    got = raw(server, (post + "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}").encode())
+    check(status_of(got) == 415 and b"Accept-Encoding: identity" in got, "a packed body", got)
+    # A client that will send no more still gets its answer; one that goes in the middle of a body submits nothing.
+    body = json.dumps(submission("half closed")).encode()
+    whole = f"{post}Content-Length: {len(body)}\r\n\r\n".encode() + body
+    for data, wanted in ((whole, 202), (whole[:-9], 0)):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as half:
+            half.sendall(data)
+            half.shutdown(socket.SHUT_WR)
+            got = half.recv(1 << 16)
+        check(status_of(got) == wanted, "a connection that its client closed half", got)
+    job = server.submit("followed by its head")[0]
+    server.wait(job)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as s:
+        s.sendall((f"HEAD {job['self']}/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                   "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").encode())
+        got = b"".join(iter(lambda: s.recv(1 << 16), b""))
+    check(re.match(rb"HTTP/1.1 200 (.+\r\n)+\r\nHTTP/1.1 200 (.+\r\n)+\r\n", got), "a stream's head has no body", got)
     check(server.ask("GET", "/healthz")[0] == 200, "the server is well after all that")
+
+
+def check_names(server):
+    """A task and its sizes have one name, however they are written: one job, one verdict."""
+    jobs = set()
+    for task, workload in (("kernelbench/1/19", "small"), ("KernelBench/1/019", "small"), (TASK, "N=1024,M=64")):
+        jobs |= {j["id"] for j in server.submit("one name", task=task, workload=workload)}
+    check(len(jobs) == 1, "one task and its sizes by several names are one job", jobs)
+    job = server.submit("sizes", workload="N = 4,M=03")[0]
+    check((job["task"], job["workload"]) == (TASK, "M=3, N=4"), "the job is called as the task calls it", job)
+    check(job["id"] == server.submit("sizes", workload="M=3, N=4")[0]["id"], "sizes in another order are the same job", "")
+
+
+def check_full_disk(assay, folder):
+    """Where nothing can be written nothing is accepted, and it is said so; later it goes on."""
+    program = pathlib.Path(folder) / "assay"  # SIGXFSZ would end the server; a full disk sends none
+    program.write_text(f"#!/bin/sh\ntrap '' XFSZ\nexec '{assay}' \"$@\"\n", encoding="utf-8")
+    program.chmod(0o755)
+    server = Server(program, folder)
+    usual = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
+    job = server.submit("before the disk was full")[0]
+    check(server.wait(job)["state"] == "done", "a job before the disk was full")
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (1, usual[1]))
+    refused = server.ask("POST", "/v1/jobs", submission("too much for the disk"), "me")
+    is_problem(refused, 503, ["Retry-After"], "a full disk")
+    check(server.folder.name not in str(refused[2]), "the answer names no file of the machine", refused[2])
+    check(server.ask("GET", job["self"])[2]["state"] == "done", "what is stored is still read")
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, usual)
+    job = server.submit("too much for the disk")[0]
+    check(server.wait(job)["state"] == "done", "there is room again", job)
+    server.end()
 
 
 def check_slow(server):
@@ -590,7 +642,7 @@ def check_kinds(assay, folder):
 def main():
     assay = str(pathlib.Path(sys.argv[1]).resolve())
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("main", "rate", "drain", "read_only", "live", "ahead", "kinds", "no_drain", "limit", "slots", "all"):
+        for name in ("main", "rate", "drain", "read_only", "live", "ahead", "kinds", "no_drain", "limit", "slots", "all", "full"):
             os.mkdir(f"{folder}/{name}")
         server = Server(assay, f"{folder}/main", "--host", "judge.example", "--timeout", "2", "--queue", "6",
                         "--connections-per-address", "24", "--rate", "1000", tokens=("me", "you"))
@@ -598,6 +650,7 @@ def main():
         check_reading(server, job)
         check_refusals(server)
         check_hostile(server)
+        check_names(server)
         check_slow(server)
         check_connections(server)
         check_following(server)
@@ -618,6 +671,7 @@ def main():
         check_live(assay, f"{folder}/live")
         check_ahead(assay, f"{folder}/ahead")
         check_kinds(assay, f"{folder}/kinds")
+        check_full_disk(assay, f"{folder}/full")
     print(f"serve: {CHECKED} checks, {len(FAULTS)} wrong")
     return 1 if FAULTS else 0
 
