@@ -70,7 +70,8 @@ static void put_name(struct html *w, const struct frame_table *t, const char *te
   html_open(w, EL_BDI);
   for (size_t n; wraps && at + (n = strcspn(text + at, "_/.")) < length; at += n + 1) {
     html_bytes(w, text + at, n + 1);
-    if (at + n + 1 + ENDING <= length)
+    const char *rest = text + at + n + 1;
+    if (at + n + 1 + ENDING <= length && (text[at + n] != '.' || strcspn(rest, "_/. ") >= ENDING))
       html_open(w, EL_WBR);
   }
   html_text(w, text + at);
