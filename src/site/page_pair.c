@@ -25,6 +25,20 @@ struct compared {
   struct comparison c;
 };
 
+// A task that is somebody's file is called as on its page, without the folder.
+static enum assay_status publish_tasks(struct comparison *c, struct assay_error *err) {
+  struct arena arena = {0};
+  bool ok = true;
+  for (int i = 0; i < c->n && ok; i++) {
+    const char *fit = publish_text(&arena, c->tasks[i].task);
+    ok = fit != NULL;
+    if (ok)
+      snprintf(c->tasks[i].task, sizeof c->tasks[i].task, "%s", fit);
+  }
+  arena_release(&arena);
+  return ok ? ASSAY_OK : error_nomem(err, "a comparison");
+}
+
 static enum assay_status compare(struct site *site, const struct site_file *f, const struct comparison **out,
                                  struct assay_error *err) {
   const struct site_pair *pair = &site->pairs[f->item];
@@ -37,6 +51,9 @@ static enum assay_status compare(struct site *site, const struct site_file *f, c
     enum assay_status status =
         compare_runs(site->store, site->runs[pair->a].name, site->runs[pair->b].name, &held->c, err);
     if (status && status != ASSAY_ERR_NOT_FOUND) // that one has no task, and the page says so
+      return status;
+    status = publish_tasks(&held->c, err);
+    if (status)
       return status;
     held->pair = f->item;
     held->is_there = true;

@@ -99,7 +99,7 @@ static enum assay_status fill_row(struct arena *arena, const struct verdict_view
     return status;
   if (!publish_names(&row->score, arena))
     return error_nomem(err, "the site");
-  row->candidate = publish_candidate(row->score.candidate);
+  row->candidate = publish_text(arena, publish_candidate(row->score.candidate)); // a macro may be a path, too
   row->score.task = publish_text(arena, row->score.task);
   if (row->score.task && is_a_file(row->score.task))
     row->score.suite = row->score.level = "";
@@ -107,7 +107,7 @@ static enum assay_status fill_row(struct arena *arena, const struct verdict_view
   row->gate = arena_strdup(arena, view->gate);
   make_key(v, row->candidate, row->key);
   make_digest(v, row->digest);
-  return row->score.task && row->detail && row->gate ? ASSAY_OK : error_nomem(err, "the site");
+  return row->candidate && row->score.task && row->detail && row->gate ? ASSAY_OK : error_nomem(err, "the site");
 }
 
 // A row to be filled, in place.
