@@ -85,7 +85,7 @@ static enum assay_status put_group(struct html *w, const struct site *site, cons
   const struct site_row **rows = base_calloc((size_t)g->n + 1, sizeof *rows);
   const struct score_row **scores = base_calloc((size_t)g->n + 1, sizeof *scores);
   char title[FRAME_TEXT], name[16];
-  int first, end, number = group - task->first_group;
+  int first, end, number = group - task->first_group, n_scores = 0;
   if (!rows || !scores) {
     base_free(rows);
     base_free(scores);
@@ -93,9 +93,10 @@ static enum assay_status put_group(struct html *w, const struct site *site, cons
   }
   for (int i = 0; i < g->n; i++) {
     rows[i] = &site->rows[g->first + i];
-    scores[i] = &rows[i]->score;
+    if (!rows[i]->score.replaced) // what ranks says what it is compared with
+      scores[n_scores++] = &rows[i]->score;
   }
-  struct score_setting at = scores[0]->setting;
+  struct score_setting at = rows[0]->score.setting;
   at.device = site->devices[rows[0]->device].name;
   frame_setting_text(&at, title, sizeof title);
   snprintf(name, sizeof name, number ? "g%d" : "main", number);
@@ -109,7 +110,7 @@ static enum assay_status put_group(struct html *w, const struct site *site, cons
   const struct rows_table t = {.name = name,
                                .label = title,
                                .columns = ROWS_RANK | ROWS_ERROR | ROWS_RUN,
-                               .baseline = rows_baseline(scores, g->n)};
+                               .baseline = rows_baseline(scores, n_scores)};
   if (first < end)
     rows_table(w, site, &t, rows + first, end - first);
   base_free(rows);

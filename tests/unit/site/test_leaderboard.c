@@ -632,13 +632,34 @@ static void test_paths_of_pairs(void **state) {
   site_release(site);
 }
 
+// A kernel that two runs have ranks once, and the table is of what its newest verdict was compared with.
+static void test_newest_ranks(void **state) {
+  (void)state;
+  put(&(struct put){"first", "kernelbench/1/30", "kernels/twice.cu", .time_ns = 30000});
+  put(&(struct put){"second", "kernelbench/1/30", "kernels/twice.cu", .time_ns = 31000});
+  struct site *site = read_site();
+  struct buf out = {0};
+  int n;
+  const struct site_file *files = site_files(site, &n);
+  for (int i = 0; i < n; i++)
+    if (strcmp(files[i].name, "t/kernelbench-1-30.html") == 0)
+      make(site, &files[i], &out);
+  assert_non_null(strstr(buf_str(&out), "Ranked 1 of 2. Failed 0"));
+  assert_non_null(strstr(buf_str(&out), "1 has a newer verdict of the same kernel in its place."));
+  assert_non_null(strstr(buf_str(&out), "<tr class=\"older\">"));
+  const char *newer = strstr(buf_str(&out), "31.0"), *older = strstr(buf_str(&out), "class=\"older\"");
+  assert_true(newer && newer < older); // the ranked one stands first
+  buf_release(&out);
+  site_release(site);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages),         cmocka_unit_test(test_hostile),
-                                     cmocka_unit_test(test_assets),        cmocka_unit_test(test_data),
-                                     cmocka_unit_test(test_roofs),         cmocka_unit_test(test_ranking),
-                                     cmocka_unit_test(test_overview),      cmocka_unit_test(test_task_and_pair),
-                                     cmocka_unit_test(test_folder),        cmocka_unit_test(test_killed),
-                                     cmocka_unit_test(test_manifest),      cmocka_unit_test(test_names_are_no_paths),
-                                     cmocka_unit_test(test_paths_of_pairs)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages),          cmocka_unit_test(test_hostile),
+                                     cmocka_unit_test(test_assets),         cmocka_unit_test(test_data),
+                                     cmocka_unit_test(test_roofs),          cmocka_unit_test(test_ranking),
+                                     cmocka_unit_test(test_overview),       cmocka_unit_test(test_task_and_pair),
+                                     cmocka_unit_test(test_folder),         cmocka_unit_test(test_killed),
+                                     cmocka_unit_test(test_manifest),       cmocka_unit_test(test_names_are_no_paths),
+                                     cmocka_unit_test(test_paths_of_pairs), cmocka_unit_test(test_newest_ranks)};
   return cmocka_run_group_tests(tests, fill, store_folder_remove);
 }
