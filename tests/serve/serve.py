@@ -267,7 +267,7 @@ def check_full_disk(assay, folder):
     resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (1, usual[1]))
     refused = server.ask("POST", "/v1/jobs", submission("too much for the disk"), "me")
     is_problem(refused, 503, ["Retry-After"], "a full disk")
-    check(server.folder.name not in str(refused[2]), "the answer names no file of the machine", refused[2])
+    check(str(server.folder) not in str(refused[2]), "the answer names no file of the machine", refused[2])
     check(server.ask("GET", job["self"])[2]["state"] == "done", "what is stored is still read")
     resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, usual)
     job = server.submit("too much for the disk")[0]
