@@ -3,7 +3,7 @@
 """Public examples of the neighbours' formats, read, written back and compared: flashinfer-bench and SOL-ExecBench
 (definitions, workloads, solutions, traces), GPU MODE (task.yml and its files, submissions).
 
-    compare_neighbours.py ASSAY NAME=CHECKOUT... [--csv=FILE] [--page=FILE] [--only=PART]
+    compare_neighbours.py ASSAY NAME=CHECKOUT... [--csv=FILE] [--page=FILE] [--only=PART] [--jobs=N] [--seconds=N]
 
 NAME: what the table calls the checkout, whose files are found by what is in them: *.json with a reference and axes is a
 definition, with sources and a spec a solution; lines of *.jsonl with an evaluation are traces; a task.yml is a problem,
@@ -14,8 +14,9 @@ in double precision. `equal`: what is written back is the same JSON or YAML, and
 `judged`: the verdict on the CPU, on one draw at `small`, of a solution or submission, and of a definition or problem that
 of its own reference in the form of a candidate. `twin`: that of the reference with answers five per cent too large.
 --csv: a row for each file, kept as they come; files that it has are not asked again. --page: the table of counts, and
-what is refused, between the marks in this page. --only: files whose path has this part. Exit code 1: something that was
-written back differs, a reference is refused or a twin passes.
+what is refused, between the marks in this page. --only: files whose path has this part. --jobs: so many files at once (1).
+--seconds: no file is begun later. Exit code 1: something that was written back differs, a reference is refused or a twin
+passes.
 """
 import collections
 import csv
@@ -27,6 +28,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -272,27 +274,58 @@ def rows_of(assay, kind, path, known, folder):
     return trace_rows(assay, path, folder) if kind == "traces" else problem_rows(assay, path, folder)
 
 
-def apart(assay, kind, path, known):
-    """The rows, found by a process of its own: references are run, and may leave anything behind."""
-    with tempfile.TemporaryDirectory() as name:
-        result = pathlib.Path(name) / "rows.json"
-        child = os.fork()
-        if child == 0:
-            os.setsid()
-            signal.alarm(LIMIT_S)
-            with open(os.devnull, "w") as nowhere:
-                os.dup2(nowhere.fileno(), 1)
-                os.dup2(nowhere.fileno(), 2)
-            try:
-                rows = rows_of(assay, kind, path, known, pathlib.Path(name))
-            except BaseException as e:
-                rows = [{**Row(kind, path), "reason": f"{type(e).__name__}: {e} ({traceback.extract_tb(e.__traceback__)[-1].lineno})"}]
-            result.write_text(json.dumps(rows))
-            os._exit(0)
-        os.waitpid(child, 0)
-        if result.exists():
-            return json.loads(result.read_text())
-        return [{**Row(kind, path), "reason": f"not done after {LIMIT_S} s, or killed"}]
+class Apart:
+    """Rows that a process of its own finds: references are run, and may leave anything behind."""
+
+    def __init__(self, assay, kind, path, known):
+        self.kind, self.path, self.folder = kind, path, tempfile.TemporaryDirectory()
+        self.result = pathlib.Path(self.folder.name) / "rows.json"
+        self.pid = os.fork()
+        if self.pid == 0:
+            self.find(assay, known)
+
+    def find(self, assay, known):
+        os.setsid()
+        signal.alarm(LIMIT_S)
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), 1)
+            os.dup2(nowhere.fileno(), 2)
+        try:
+            rows = rows_of(assay, self.kind, self.path, known, pathlib.Path(self.folder.name))
+        except BaseException as e:
+            line = traceback.extract_tb(e.__traceback__)[-1].lineno
+            rows = [{**Row(self.kind, self.path), "reason": f"{type(e).__name__}: {e} ({line})"}]
+        self.result.write_text(json.dumps(rows))
+        os._exit(0)
+
+    def rows(self):
+        """Of the process, which has ended."""
+        rows = [{**Row(self.kind, self.path), "reason": f"not done after {LIMIT_S} s, or killed"}]
+        if self.result.exists():
+            rows = json.loads(self.result.read_text())
+        self.folder.cleanup()
+        return rows
+
+
+def each_apart(assay, files, jobs, end):
+    """(what is said of a file, its rows), as they come: up to `jobs` processes at once, none begun after `end`."""
+    running, files = {}, iter(files)
+    while True:
+        while len(running) < jobs and time.monotonic() < end and (file := next(files, None)):
+            about, *what = file
+            process = Apart(assay, *what)
+            running[process.pid] = about, process
+        if not running:
+            return
+        about, process = running.pop(os.wait()[0])
+        yield about, process.rows()
+
+
+def without_places(text, checkout):
+    """Names of the checkout's files as they are there; nothing of this machine's folders."""
+    places = [str(checkout), os.path.relpath(checkout)]  # before the folder for such files, where it may lie
+    places = [re.escape(p) for p in places if p != "."] + [re.escape(tempfile.gettempdir()) + "/[^/ ]*"]
+    return re.sub(rf"(?<![\w/])(?:{'|'.join(places)})/", "", text).replace(os.environ["ASSAY_PYTHON"], "python3")
 
 
 def number(text):
@@ -349,6 +382,20 @@ def wrong(row):
     return row["equal"] == "no" or own or bool(known and row["equal"] and row["equal"] != row[known])
 
 
+def compared(assay, sets, options, known):
+    """Rows of the files that `known` has not, as they come."""
+    files = []
+    for name, checkout in (word.split("=", 1) for word in sets):
+        root = pathlib.Path(checkout).resolve()
+        files += [((name, root), kind, path, about) for kind, path, about in found_in(root)
+                  if options.get("only", "") in str(path) and (name, str(path.relative_to(root))) not in known]
+    end = time.monotonic() + float(options.get("seconds", "inf"))
+    for (name, root), rows in each_apart(assay, files, int(options.get("jobs", 1)), end):
+        for row in rows:
+            path = pathlib.Path(row["path"]).relative_to(root)
+            yield {"set": name, **row, "path": str(path), "reason": without_places(row["reason"], root)}
+
+
 def main():
     options = dict(w[2:].split("=", 1) for w in sys.argv[1:] if w.startswith("--"))
     words = [w for w in sys.argv[1:] if not w.startswith("--")]
@@ -356,20 +403,15 @@ def main():
         sys.exit(__doc__)
     os.environ.setdefault("ASSAY_PYTHON", sys.executable)
     rows = kept(options.get("csv"))
-    known = {(r["set"], r["path"]) for r in rows}
-    for word in words[1:]:
-        name, checkout = word.split("=", 1)
-        checkout = pathlib.Path(checkout).resolve()
-        for kind, path, about in found_in(checkout):
-            if options.get("only", "") not in str(path) or (name, str(path.relative_to(checkout))) in known:
-                continue
-            for row in apart(words[0], kind, path, about):
-                row = {"set": name, **row, "path": str(pathlib.Path(row["path"]).relative_to(checkout)),
-                       "reason": re.sub(rf"{re.escape(str(checkout))}/|{re.escape(tempfile.gettempdir())}/[^/ ]*/", "", row["reason"])}
-                rows.append(row)
-                print(" ".join(f"{row[c]:10}" for c in COLUMNS if c != "path"), row["path"], flush=True)
-            if "csv" in options:
-                keep(options["csv"], rows)
+    for row in compared(words[0], words[1:], options, {(r["set"], r["path"]) for r in rows}):
+        rows.append(row)
+        print(" ".join(f"{row[c]:10}" for c in COLUMNS if c != "path"), row["path"], flush=True)
+        if "csv" in options:
+            keep(options["csv"], rows)
+    order = {word.split("=", 1)[0]: k for k, word in enumerate(words[1:])}
+    rows.sort(key=lambda r: (order.get(r["set"], len(order)), KINDS.index(r["kind"]), r["path"]))
+    if "csv" in options:
+        keep(options["csv"], rows)
     if "page" in options:
         place = pathlib.Path(options["page"])
         before, rest = place.read_text().split(MARKS[0], 1)
