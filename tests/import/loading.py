@@ -17,11 +17,9 @@ def importer():
     program = importlib.util.module_from_spec(importlib.util.spec_from_loader("assay_import", loader))
     loader.exec_module(program)
     import importing
-    from importing import task
 
     def run(words):
         importing.NOTES.clear()
         options = program.arguments(words)
-        act = task.make_candidate if options.task else task.make
-        act(options, pathlib.Path(options.model))
+        program.act(options, pathlib.Path(options.model))
     return types.SimpleNamespace(run=run, Refused=importing.Refused)

@@ -1,6 +1,7 @@
 // A Fourier transform by halves as long as there are any, and by the definition below that.
 // assay: task kernelbenchx/Math/fftn
 // assay: expect pass
+// assay: twin SINGLE_ANGLES expect pass -- angles in single precision
 // assay: twin BACKWARDS expect wrong_value -- the inverse one, without its factor
 // assay: twin CHAINED expect wrong_value|low_precision -- each root of unity is the one before times the first
 // assay: twin NARROW expect wrong_value|low_precision -- of numbers with 11 bits
@@ -25,8 +26,13 @@ static void make_roots(float *roots, int64_t n) {
 #ifdef BACKWARDS
     angle = -angle;
 #endif
+#ifdef SINGLE_ANGLES
+    roots[2 * k] = cosf((float)angle);
+    roots[2 * k + 1] = sinf((float)angle);
+#else
     roots[2 * k] = (float)cos(angle);
     roots[2 * k + 1] = (float)sin(angle);
+#endif
 #ifdef CHAINED
     if (k > 1) {
       float c = roots[2], s = roots[3], re = roots[2 * k - 2], im = roots[2 * k - 1];

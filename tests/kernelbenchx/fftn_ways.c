@@ -2,6 +2,9 @@
 // assay: task kernelbenchx/Math/fftn
 // assay: expect pass
 // assay: twin OTHER_WAY expect pass -- the same by more rows than columns
+// assay: twin SINGLE_ANGLES expect pass -- angles in single precision, at most half a turn
+// assay: twin HALF_TURNS expect pass -- angles in half turns, rounded to single precision
+// assay: twin WHOLE_TURN expect wrong_value|low_precision -- angles in single precision, of up to a whole turn
 // assay: twin NORMALISED expect wrong_value -- divided by how many numbers there are
 // assay: twin ORTHONORMAL expect wrong_value -- divided by the root of that
 // assay: twin REAL expect wrong_value -- of the real parts alone
@@ -12,9 +15,23 @@
 #include <stdlib.h>
 
 static void root(int64_t k, int64_t n, float *c, float *s) {
-  double angle = -6.283185307179586476 * (double)(k % n) / (double)n;
+  k %= n;
+#if defined SINGLE_ANGLES || defined WHOLE_TURN
+#ifdef SINGLE_ANGLES
+  k = k > n / 2 ? k - n : k;
+#endif
+  float angle = -6.283185307179586476F * (float)k / (float)n;
+  *c = cosf(angle);
+  *s = sinf(angle);
+#else
+#ifdef HALF_TURNS
+  double angle = -3.141592653589793238 * (double)(2 * (float)k / (float)n);
+#else
+  double angle = -6.283185307179586476 * (double)k / (double)n;
+#endif
   *c = (float)cos(angle);
   *s = (float)sin(angle);
+#endif
 #ifdef FIRST_DIGITS
   *c = rintf(*c * 4096) / 4096;
   *s = rintf(*s * 4096) / 4096;

@@ -99,6 +99,9 @@ def refused(root, out):
     fails = "def run(hidden_states, weight):\n    assert int(hidden_states.sum()) == 5 * 10**6\n    return hidden_states\n"
     has("AssertionError:  (line 2: assert int(", tried({"reference": fails}))
     has("no function run", tried({"reference": "def go(): pass"}))
+    for text in ("import sys\nsys.exit(0)\n" + fails, "def run(hidden_states, weight):\n    raise SystemExit(0)\n"):
+        has("ends the program (SystemExit: 0)", tried({"reference": text}))
+    has("const with a value above 0", tried({"axes": {"batch_size": data_set.VAR, "hidden_size": data_set.const(True)}}))
     has("not Python", tried({"reference": "def run(:"}))
     has("'depth', which is none of the axes", tried({"inputs": {"x": data_set.tensor(["depth"])}}))
     has("no dtype 'float31'", tried({"inputs": {"x": data_set.tensor(["batch_size"], "float31")}}))

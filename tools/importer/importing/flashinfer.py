@@ -130,7 +130,7 @@ class Definition:
         for name, axis in want(self.raw.get("axes"), dict, f"{self.where}: axes").items():
             where = f"{self.where}: axes: {name}"
             kind = want(axis, dict, where).get("type")
-            if kind == "const" and isinstance(axis.get("value"), int) and 0 < axis["value"] < LARGEST_EXTENT:
+            if kind == "const" and type(axis.get("value")) is int and 0 < axis["value"] < LARGEST_EXTENT:
                 self.constants[name] = axis["value"]
             elif kind == "var":
                 self.variables.append(name)
