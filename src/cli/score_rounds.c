@@ -46,7 +46,8 @@ json_t *score_spread_json(const struct score_spread *s) {
 // ---- the tasks of a run
 
 struct outcome {
-  const char *task, *device, *hash; // device and hash: of what `value` is of
+  const char *task, *hash; // hash and setting: of what `value` is of
+  const struct score_setting *setting;
   bool right;
   double value; // the highest speed; without a baseline the least time in ns
 };
@@ -68,20 +69,33 @@ static double value_of(const struct score_row *row, const char *baseline, bool *
   return baseline ? score_baseline_of(row, baseline)->speedup : row->time_ns;
 }
 
-// One outcome a task, or with `apart` one a task, kernel and device. Strings are the rows'. The array has room for all.
+// The same kernel, asked the same: times at two sizes, or of two forms, are no times of two devices.
+static bool pairs(const struct outcome *a, const struct outcome *b) {
+  const struct score_setting *s = a->setting, *t = b->setting;
+  return strcmp(a->task, b->task) == 0 && strcmp(a->hash, b->hash) == 0 && strcmp(s->workload, t->workload) == 0 &&
+         strcmp(s->form, t->form) == 0 && strcmp(s->contract, t->contract) == 0;
+}
+
+static bool is_same(const struct outcome *a, const struct outcome *b, bool apart) {
+  if (!apart)
+    return strcmp(a->task, b->task) == 0;
+  return pairs(a, b) && strcmp(a->setting->device, b->setting->device) == 0;
+}
+
+// One outcome a task, or with `apart` one a task, kernel and setting. Strings are the rows'. The array has room for
+// all.
 static void gather(const struct report_rows *rows, const char *baseline, bool apart, struct outcomes *out) {
   for (int i = 0; i < rows->n; i++) {
     const struct score_row *row = &rows->items[i];
     bool right;
     double value = value_of(row, baseline, &right);
+    const struct outcome fresh = {row->task, row->candidate_hash, &row->setting, false, NAN};
     int k = 0;
-    while (k < out->n && (strcmp(out->items[k].task, row->task) != 0 ||
-                          (apart && (strcmp(out->items[k].device, row->setting.device) != 0 ||
-                                     strcmp(out->items[k].hash, row->candidate_hash) != 0))))
+    while (k < out->n && !is_same(&out->items[k], &fresh, apart))
       k++;
     struct outcome *o = &out->items[k];
     if (k == out->n)
-      out->items[out->n++] = (struct outcome){row->task, row->setting.device, row->candidate_hash, false, NAN};
+      out->items[out->n++] = fresh;
     o->right = o->right || right;
     o->value = is_better(baseline, value, o->value) ? value : o->value;
   }
@@ -195,7 +209,7 @@ static double ratio_of(const struct outcomes *o, int first, int *devices) {
   *devices = 0;
   for (int i = 0; i < o->n; i++) {
     const struct outcome *x = &o->items[i], *of = &o->items[first];
-    if (strcmp(x->task, of->task) != 0 || strcmp(x->hash, of->hash) != 0 || isnan(x->value))
+    if (!pairs(x, of) || isnan(x->value))
       continue;
     if (i < first)
       return NAN; // an earlier one has told it
@@ -208,8 +222,8 @@ static double ratio_of(const struct outcomes *o, int first, int *devices) {
 
 static void print_devices(const struct outcomes *o, const double *ratios, const struct score_spread *s,
                           const char *what) {
-  static const char *const headers[] = {"task", "kernel", "largest over least"};
-  struct table *t = table_create(headers, 3, "llr");
+  static const char *const headers[] = {"task", "kernel", "workload", "largest over least"};
+  struct table *t = table_create(headers, 4, "lllr");
   char text[200];
   for (int i = 0; i < o->n && t; i++) {
     char hash[16], ratio[32];
@@ -217,7 +231,7 @@ static void print_devices(const struct outcomes *o, const double *ratios, const 
       continue;
     snprintf(hash, sizeof hash, "%.12s", o->items[i].hash);
     snprintf(ratio, sizeof ratio, "%.3f", ratios[i]);
-    table_row(t, (const char *const[]){o->items[i].task, hash, ratio});
+    table_row(t, (const char *const[]){o->items[i].task, hash, o->items[i].setting->workload, ratio});
   }
   if (t && s->n > 0)
     table_print(t, stdout);
@@ -239,8 +253,9 @@ enum assay_status score_devices(struct store *store, char *const *runs, int n, c
     int devices;
     ratios[i] = ratio_of(&all, i, &devices);
     if (!isnan(ratios[i]))
-      json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:f}", "task", all.items[i].task, "candidate_sha256",
-                                            all.items[i].hash, "devices", devices, "ratio", ratios[i]));
+      json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:i, s:f}", "task", all.items[i].task, "candidate_sha256",
+                                            all.items[i].hash, "workload", all.items[i].setting->workload, "devices",
+                                            devices, "ratio", ratios[i]));
   }
   if (!status && !ratios)
     status = error_nomem(err, "ratios of devices");

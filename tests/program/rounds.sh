@@ -81,6 +81,13 @@ says "across devices, by kernel: 4: mean 2.0000, median 2, geometric mean 2 \[2,
 "$assay" score base other --devices --json >"$work/json" && python3 "$source/tests/support/check_json.py" \
   "$source/docs/assay.schema.json" "score --devices" "$work/json" >"$work/text" || fail "schema of devices"
 
+# A time at another workload is no time of another device.
+sed -e 's/"another card"/"a third"/g' -e 's/"run": "other"/"run": "sizes"/' -e 's/"workload": "[^"]*"/"workload": "ragged0"/g' \
+  "$work/out.jsonl" >"$work/sizes.jsonl"
+"$assay" runs import "$work/sizes.jsonl" >"$work/text" || fail "import of another workload"
+"$assay" score base sizes --devices >"$work/text" || fail "devices at two workloads"
+says "across devices, by kernel: none"
+
 # A corpus, and timings of three machines of which one is a copy.
 mkdir -p "$work/x/data/kbx_corpus" "$work/x/metrics/golden_results"
 python3 - "$work/x" <<'END'
