@@ -35,8 +35,9 @@ class ModelNew(torch.nn.Module):
         parameters = {{name.removeprefix("model.").replace(".", "_"): (name, parameter)
                       for name, parameter in model.named_parameters(remove_duplicate=False)}}
         for own, (name, parameter) in parameters.items():
-            twice = own != "lm_head_bias" or "lm_head_decoder_bias" in parameters  # older versions have it under one name
-            if own in UNUSED and twice or CROSS in own:
+            if own == "lm_head_bias" and "lm_head_decoder_bias" not in parameters:
+                model.lm_head.decoder.bias = parameter  # Reformer's, which some versions make and do not use
+            if own in UNUSED or CROSS in own:
                 place, _, last = name.rpartition(".")
                 place = model.get_submodule(place)
                 del place._parameters[last]
