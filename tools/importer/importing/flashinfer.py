@@ -26,7 +26,9 @@ def load(path):
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise Refused(f"{path} has more than {LARGEST_FILE >> 20} MiB")
-        return json.loads(path.read_text(encoding="utf-8"))
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        json.dumps(raw, ensure_ascii=False).encode()  # no halves of characters, which no file can have
+        return raw
     except OSError as e:
         raise Refused(f"{path} cannot be read: {e.strerror}") from e
     except (ValueError, RecursionError) as e:
