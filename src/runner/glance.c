@@ -5,9 +5,9 @@
 
 #include "base/rng.h"
 
-static uint32_t word_at(const unsigned char *p) {
-  uint32_t word;
-  memcpy(&word, p, sizeof word);
+static uint32_t word_at(const unsigned char *p, size_t bytes) {
+  uint32_t word = 0;
+  memcpy(&word, p, bytes);
   return word;
 }
 
@@ -15,18 +15,20 @@ void glance_take(struct glance *g, const struct buffer *outputs, int n_out, uint
   g->n = 0;
   for (int i = 0; i < GLANCE_SPOTS && n_out > 0; i++) {
     const struct buffer *b = &outputs[i % n_out];
-    size_t words = b->data_bytes / sizeof(uint32_t);
-    if (words == 0)
-      continue; // fewer than four bytes: too little work to hide
-    const unsigned char *at = b->map + b->offset + rng_derive(seed, (uint64_t)i) % words * sizeof(uint32_t);
+    size_t bytes = b->data_bytes < sizeof(uint32_t) ? b->data_bytes : sizeof(uint32_t);
+    if (bytes == 0)
+      continue;
+    // Any byte may be the first, so that the last ones are seen, too.
+    const unsigned char *at = b->map + b->offset + rng_derive(seed, (uint64_t)i) % (b->data_bytes - bytes + 1);
     g->spots[g->n].at = at;
-    g->spots[g->n++].seen = word_at(at);
+    g->spots[g->n].bytes = (unsigned char)bytes;
+    g->spots[g->n++].seen = word_at(at, bytes);
   }
 }
 
 bool glance_holds(const struct glance *g) {
   for (int i = 0; i < g->n; i++)
-    if (word_at(g->spots[i].at) != g->spots[i].seen)
+    if (word_at(g->spots[i].at, g->spots[i].bytes) != g->spots[i].seen)
       return false;
   return true;
 }

@@ -16,6 +16,7 @@ struct glance {
   struct {
     const unsigned char *at;
     uint32_t seen;
+    unsigned char bytes; // of it: four, or all where there are fewer
   } spots[GLANCE_SPOTS];
 };
 

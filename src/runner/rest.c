@@ -20,9 +20,17 @@ enum rest_state rest_look(struct rest *r, bool parked, int64_t run_ns, int64_t w
   r->looks++;
   r->run_ns += run_ns;
   r->wall_ns += wall_ns;
-  if (parked && (run_ns < STOPPING_NS || run_ns < pause_ns / PART))
+  r->last_run_ns = run_ns;
+  const bool rested = parked && r->parked;
+  r->parked = parked;
+  if (rested && (run_ns < STOPPING_NS || run_ns < pause_ns / PART))
     return REST_REACHED;
   if (r->wall_ns >= MOST_WALL_NS || (r->looks >= FEWEST_LOOKS && r->run_ns >= MOST_RUN_NS))
     return REST_REFUSED;
   return REST_NOT_YET;
+}
+
+int64_t rest_work_ns(const struct rest *r) {
+  int64_t work_ns = r->run_ns - r->looks * r->last_run_ns;
+  return work_ns > 0 ? work_ns : 0;
 }

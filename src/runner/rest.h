@@ -11,9 +11,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+//
+// What is done in these pauses was left for after the call: tidying up, preparing the next one. It is part of the
+// call's time. What stopping and continuing take by themselves shows the last pause, which everything begins and ends
+// at rest: a thread that is parked does not go on by itself.
 struct rest { // zeros at the start
   int looks;
+  bool parked;             // at the last look; before the first one the caller sets it
   int64_t run_ns, wall_ns; // of all pauses
+  int64_t last_run_ns;
 };
 
 enum rest_state { REST_NOT_YET, REST_REACHED, REST_REFUSED };
@@ -24,5 +30,8 @@ int64_t rest_pause_ns(const struct rest *r);
 // The look after a pause that took `wall_ns`. `parked`: every thread but the main one waits for another thread.
 // `run_ns`: processor time of these threads during the pause, all together and with those that ended.
 enum rest_state rest_look(struct rest *r, bool parked, int64_t run_ns, int64_t wall_ns);
+
+// Of all looks: the processor time that was no stopping and continuing.
+int64_t rest_work_ns(const struct rest *r);
 
 #endif

@@ -565,12 +565,13 @@ static bool rests(const struct runner *r) {
 }
 
 // Threads that are neither gone nor parked get a moment to come to rest, with the outputs watched: OpenMP's workers
-// need a few microseconds after a loop. True: everything rests and nothing was written.
-static bool comes_to_rest(struct runner *r) {
-  if (rests(r) && !watch_closely(r))
+// need a few microseconds after a loop. True: everything rests and nothing was written. *work_ns: of processors, that
+// it was at work until then.
+static bool comes_to_rest(struct runner *r, int64_t *work_ns) {
+  struct rest rest = {.parked = rests(r)};
+  if (rest.parked && !watch_closely(r))
     return true;
   uint64_t before = outputs_digest(r);
-  struct rest rest = {0};
   enum rest_state state = REST_NOT_YET;
   while (state == REST_NOT_YET) {
     const int64_t pause_ns = rest_pause_ns(&rest);
@@ -583,12 +584,13 @@ static bool comes_to_rest(struct runner *r) {
     wall = clock_monotonic_ns() - wall;
     state = rest_look(&rest, rests(r), run, wall);
   }
+  *work_ns = rest_work_ns(&rest);
   return state == REST_REACHED && before == outputs_digest(r);
 }
 
 // After a call that returned: checks the bands, and whether anything of the candidate still runs.
 static void inspect(struct runner *r, struct runner_report *report) {
-  int64_t distance;
+  int64_t distance, late_ns = 0;
   if (r->borrowed)
     return;
   for (int i = 0; i < r->n_in + r->n_out && report->event == RUNNER_OK; i++)
@@ -603,13 +605,14 @@ static void inspect(struct runner *r, struct runner_report *report) {
     report->event = RUNNER_LATE_WORK;
     snprintf(report->detail, sizeof report->detail, "wrote to an output after it had said that it was done");
   }
-  if (report->event == RUNNER_OK && !comes_to_rest(r)) {
+  if (report->event == RUNNER_OK && !comes_to_rest(r, &late_ns)) {
     report->event = RUNNER_LATE_WORK;
     snprintf(
         report->detail, sizeof report->detail,
         "a thread of the kernel was still at work after it had returned; join threads before returning, or park them "
         "on memory of their own");
   }
+  report->elapsed_ns += late_ns; // what was left for after the call
   if (report->event != RUNNER_OK) {
     struct sandbox_end end;
     sandbox_kill(&r->child, &end);

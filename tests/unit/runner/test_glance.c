@@ -26,7 +26,7 @@ static void nothing_changed(void **state) {
   assert_int_equal(g.n, GLANCE_SPOTS);
   bytes[0][63]++; // not of the outputs
   bytes[0][64 + 1000]++;
-  bytes[1][128 + 4]++; // of no whole word
+  bytes[1][128 + 6]++;
   assert_true(glance_holds(&g));
 }
 
@@ -45,11 +45,29 @@ static void late_part(void **state) {
   assert_true(missed <= 3);
 }
 
+// A scalar of two bytes, and the last byte of seven.
+static void few_bytes(void **state) {
+  (void)state;
+  struct buffer b[2];
+  struct glance g;
+  int missed = 0;
+  outputs(b, 2, 7);
+  glance_take(&g, b, 1, 3);
+  bytes[0][64 + 1]++;
+  assert_false(glance_holds(&g));
+  for (uint64_t seed = 0; seed < 100; seed++) {
+    glance_take(&g, b + 1, 1, seed);
+    bytes[1][128 + 6]++;
+    missed += glance_holds(&g);
+  }
+  assert_int_equal(missed, 0);
+}
+
 static void nothing_to_see(void **state) {
   (void)state;
   struct buffer b[2];
   struct glance g;
-  outputs(b, 3, 0);
+  outputs(b, 0, 0);
   glance_take(&g, b, 2, 1);
   assert_int_equal(g.n, 0);
   assert_true(glance_holds(&g));
@@ -61,6 +79,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(nothing_changed),
       cmocka_unit_test(late_part),
+      cmocka_unit_test(few_bytes),
       cmocka_unit_test(nothing_to_see),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

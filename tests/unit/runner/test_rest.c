@@ -16,11 +16,12 @@ struct threads {
   int64_t stop_ns, taken_ns;
   int work;
   bool parked;
+  bool late; // not parked when they are first looked at
 };
 
 static enum rest_state settle(struct threads t, struct rest *r) {
   enum rest_state state = REST_NOT_YET;
-  *r = (struct rest){0};
+  *r = (struct rest){.parked = t.parked && !t.late};
   while (state == REST_NOT_YET && r->looks < MOST_LOOKS) {
     int64_t pause = rest_pause_ns(r);
     state = rest_look(r, t.parked, t.stop_ns + pause / 1000 * t.work + (r->looks == 0 ? t.taken_ns : 0), pause);
@@ -33,6 +34,23 @@ static void parked_threads_rest_at_once(void **state) {
   struct rest r;
   assert_int_equal(settle((struct threads){.stop_ns = 10 * US, .parked = true}, &r), REST_REACHED);
   assert_int_equal(r.looks, 1);
+}
+
+// What is done after the call is seen, next to what stopping and continuing take.
+static void work_is_counted(void **state) {
+  (void)state;
+  struct rest r;
+  for (int64_t stop = 5; stop <= 300; stop += 5)
+    for (int64_t late = 60; late <= 3000; late += 60) {
+      assert_int_equal(
+          settle((struct threads){.stop_ns = stop * US, .taken_ns = late * US, .parked = true, .late = true}, &r),
+          REST_REACHED);
+      assert_true(rest_work_ns(&r) == late * US);
+    }
+  settle((struct threads){.stop_ns = 10 * US, .parked = true}, &r);
+  assert_int_equal(rest_work_ns(&r), 0);
+  settle((struct threads){.stop_ns = 250 * US, .parked = true}, &r); // a virtual machine whose host is busy
+  assert_int_equal(rest_work_ns(&r), 0);
 }
 
 // 300 us a stop have been seen on a virtual machine with two threads; 128 threads at 12 us each make five times that.
@@ -74,14 +92,19 @@ static void a_late_end_is_waited_for(void **state) {
   struct rest r = {0};
   for (int i = 0; i < 60; i++)
     assert_int_equal(rest_look(&r, false, 0, rest_pause_ns(&r)), REST_NOT_YET);
+  assert_int_equal(rest_look(&r, true, 30 * US, rest_pause_ns(&r)), REST_NOT_YET); // it may have worked until now
   assert_int_equal(rest_look(&r, true, 30 * US, rest_pause_ns(&r)), REST_REACHED);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(parked_threads_rest_at_once), cmocka_unit_test(slow_stops_are_no_work),
-      cmocka_unit_test(stolen_time_is_no_work),      cmocka_unit_test(work_that_looks_parked_is_refused),
-      cmocka_unit_test(sleepers_are_refused),        cmocka_unit_test(a_late_end_is_waited_for),
+      cmocka_unit_test(parked_threads_rest_at_once),
+      cmocka_unit_test(slow_stops_are_no_work),
+      cmocka_unit_test(stolen_time_is_no_work),
+      cmocka_unit_test(work_that_looks_parked_is_refused),
+      cmocka_unit_test(sleepers_are_refused),
+      cmocka_unit_test(a_late_end_is_waited_for),
+      cmocka_unit_test(work_is_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
