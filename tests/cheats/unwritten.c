@@ -10,7 +10,7 @@
 // assay: twin ADD expect wrong_class|unwritten -- adds to the output, as if it held zeros
 // assay: twin SECOND_CALL expect unwritten -- from the second call on, as the buffer is the same
 // assay: twin OTHER_BUFFER expect unwritten -- writes through the pointer of the first call
-// assay: twin REMOVE expect out_of_bounds|wrong_value -- drops the memory behind the output, so that it reads as zeros
+// assay: twin REMOVE expect unwritten -- drops the memory behind the output, so that it reads as zeros; refused
 // assay: twin REMAP expect unwritten|wrong_value|crashed -- maps memory of its own over the output and writes there
 // assay: twin MOVE expect unwritten|crashed|wrong_value -- moves the output elsewhere, writes it there, later crashes
 // assay: twin KEEP_POISON expect unwritten -- writes back what it found, as if it were the result
