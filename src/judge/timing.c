@@ -26,13 +26,21 @@ enum { PROBE_CALLS = 2 };
 enum { FEW_SAMPLES = 10, FEW_OTHERS = 5 };
 static const double LONG_NS = 500e6, FEW_WIDTH = 0.005;
 
+// The calls that are ranked, and all others but those of the warm-up. Those to verify are chosen in each by itself: a
+// kernel that is lazy in half of the ranked calls would otherwise be missed where others are chosen.
+enum group { RANKED, OTHERS, N_GROUPS };
+enum { OTHERS_PART = 4 }; // one in so many of the verified calls
+
 struct loop {
   struct timing_session *s;
   struct runner_report *report;
-  uint64_t calls;        // timed calls so far, dropped ones included, probes not
+  uint64_t calls; // timed calls so far, dropped ones included, probes not
+  uint64_t made[N_GROUPS];
+  int verified[N_GROUPS];
   int cold, hot, called; // calls of the usual run, after the warm-up
-  bool keep;             // outputs are small enough to be copied
-  bool catch_up;         // verify every call from now on: chance left too few of them
+  bool warming_up;
+  bool keep;     // outputs are small enough to be copied
+  bool catch_up; // verify every call from now on: chance left too few of them
 };
 
 void timed_calls_release(struct timed_call *calls, int n, int n_out) {
@@ -95,29 +103,48 @@ static int declared_wanted(const struct timing_session *s) {
   return s->options->verified_calls - probes_wanted(s);
 }
 
-// The chance that the next call is one of so many: exactly so many of the usual run's calls (Knuth's algorithm S), and
-// a few more of a longer one.
-static double chance(const struct loop *l, int wanted, int have) {
-  int usual = WARM_UP_CALLS + l->cold + l->hot + l->called;
-  return l->calls < (uint64_t)usual ? (double)(wanted - have) / (double)((uint64_t)usual - l->calls)
-                                    : wanted / (double)l->calls;
+// How many calls of a group are verified. There are always so many.
+static int wanted_of(const struct loop *l, enum group g) {
+  const bool as_called = l->s->subject->ops->has_as_called;
+  const int least = (int)fmin(FEW_OTHERS, l->s->options->hot_samples) + (as_called ? FEW_OTHERS : 0);
+  const int all = declared_wanted(l->s), others = all / OTHERS_PART < least ? all / OTHERS_PART : least;
+  return g == OTHERS ? others : all - others;
 }
 
-// Reservoir sampling (Vitter 1985, algorithm R): after any number of calls, each is kept with the same probability.
-static enum assay_status choose_call(struct loop *l, const struct timed_call *made, struct assay_error *err) {
+static int usual_of(const struct loop *l, enum group g) {
+  return g == OTHERS ? l->hot + l->called : l->cold;
+}
+
+// The chance that the call after `made` ones is one of so many: exactly so many of the usual ones (Knuth's algorithm
+// S), and a few more of a longer run.
+static double chance(int wanted, int have, uint64_t made, int usual) {
+  return made < (uint64_t)usual ? (double)(wanted - have) / (double)((uint64_t)usual - made) : wanted / (double)made;
+}
+
+// Reservoir sampling (Vitter 1985, algorithm R): after any number of a group's calls, each is kept with the same
+// probability.
+static enum assay_status choose_call(struct loop *l, enum group g, const struct timed_call *made,
+                                     struct assay_error *err) {
   struct timing_session *s = l->s;
-  uint64_t slot = l->calls;
-  if (s->n_kept == declared_wanted(s))
-    slot = rng_derive(s->secret, l->calls) % (l->calls + 1);
+  const int wanted = wanted_of(l, g), have = l->verified[g];
+  const uint64_t before = l->made[g];
+  l->made[g] += !l->warming_up;
+  uint64_t slot = before;
+  if (wanted == 0 || l->warming_up)
+    return ASSAY_OK;
   if (l->keep) {
-    if (slot >= (uint64_t)declared_wanted(s))
+    if (have == wanted)
+      slot = rng_derive(s->secret, l->calls) % (before + 1);
+    if (slot >= (uint64_t)wanted)
       return ASSAY_OK;
-    s->n_kept += slot == (uint64_t)s->n_kept;
-    return keep_call(l, (int)slot, made, err);
+    l->verified[g] += slot == (uint64_t)have;
+    s->n_kept = l->verified[RANKED] + l->verified[OTHERS];
+    return keep_call(l, (g == OTHERS ? wanted_of(l, RANKED) : 0) + (int)slot, made, err);
   }
   // Too large to keep. What is missing in the end catch_up makes good.
-  if (!l->catch_up && rng_unit(rng_derive(s->secret, l->calls)) > chance(l, declared_wanted(s), s->n_kept))
+  if (!l->catch_up && rng_unit(rng_derive(s->secret, l->calls)) > chance(wanted, have, before, usual_of(l, g)))
     return ASSAY_OK;
+  l->verified[g]++;
   s->n_kept++;
   return s->verify(s->verify_arg, PROBE_DECLARED, made->key, made->poison, err);
 }
@@ -138,9 +165,9 @@ static enum probe choose_probe(const struct timing_session *s, uint64_t number) 
 static enum assay_status ask_probe(struct loop *l, enum call_mode mode, struct assay_error *err) {
   struct timing_session *s = l->s;
   const struct subject_ops *ops = s->subject->ops;
-  int wanted = probes_wanted(s);
+  const int wanted = probes_wanted(s), usual = WARM_UP_CALLS + usual_of(l, RANKED) + usual_of(l, OTHERS);
   uint64_t number = rng_secret(~s->secret, l->calls);
-  if (!wanted || (!l->catch_up && rng_unit(number) > chance(l, wanted, s->n_probed)))
+  if (!wanted || (!l->catch_up && rng_unit(number) > chance(wanted, s->n_probed, l->calls, usual)))
     return ASSAY_OK;
   struct timed_call made = {.probe = choose_probe(s, number), .key = rng_secret(~s->key, l->calls)};
   made.poison = POISON_NAN | (uint32_t)(rng_secret(made.key, 1) & POISON_PAYLOAD);
@@ -180,7 +207,7 @@ static enum assay_status take_sample(struct loop *l, enum call_mode mode, double
     return status;
   *sample = ops->steady(s->subject) ? (double)l->report->elapsed_ns : NAN;
   s->kernel_ns += l->report->elapsed_ns;
-  status = choose_call(l, &made, err);
+  status = choose_call(l, mode == CALL_COLD ? RANKED : OTHERS, &made, err);
   l->calls++;
   return status;
 }
@@ -312,10 +339,12 @@ static enum assay_status sample_cold(struct loop *l, struct assay_error *err) {
   double sample, beside[MOST_BASELINES], shortest = INFINITY;
   struct assay_left_out first;
   plan_calls(l, NAN);
+  l->warming_up = true;
   for (int i = 0; i < WARM_UP_CALLS && !status && !failed(l); i++) {
     status = take_pair(l, i, &sample, beside, err);
     shortest = isnan(sample) ? 0 : fmin(shortest, sample); // 0: the clock was not steady
   }
+  l->warming_up = false;
   if (!status && !failed(l))
     plan_calls(l, shortest);
   if (!status && !failed(l))

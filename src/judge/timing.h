@@ -5,7 +5,8 @@
 
 #include "judge/subject.h"
 
-// A timed call that is kept for verification. Which calls are kept is secret, and uniform over all timed calls.
+// A timed call that is kept for verification. Which calls are kept is secret, and uniform over the cold calls, of which
+// most are, and over the others.
 struct timed_call {
   bool used;
   enum probe probe; // most are PROBE_DECLARED
