@@ -66,6 +66,10 @@ class JudgeFailed(EnvironmentFault):
         super().__init__(verdict.detail or verdict.meaning)
         self.verdict = verdict
 
+    def __reduce__(self) -> tuple[type[JudgeFailed], tuple[Verdict]]:
+        """So that it comes out of another process: an exception is made anew of its text otherwise."""
+        return type(self), (self.verdict,)
+
 
 _BY_STATUS = {-1: MemoryFault, -3: UsageError, -4: InvalidError, -5: InvalidError, -6: UsageError, -7: LimitError,
               -8: NotFoundError, -11: BusyError, -12: CorruptError}

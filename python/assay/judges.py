@@ -25,28 +25,53 @@ ENDINGS = {"c": ".c", "cuda": ".cu", "opencl": ".cl", "python": ".py"}
 _Work = typing.Callable[[Session], Verdict]
 
 
+class Asked(typing.TypedDict, total=False):
+    """What `judge` takes by name, for type checkers: `Judge.submit` has the defaults, docs/python.md the meanings."""
+
+    language: str | None
+    inputs: typing.Any
+    workload: str | None
+    device: str | None
+    defines: typing.Sequence[str]
+    seed: int
+    secret: int
+    threads: int
+    timing: bool
+    probes: bool
+    budget_s: float
+
+
+def _bytes(source: str) -> bytes:
+    """Whatever a model wrote is a kernel, so that its author is told what the compiler says."""
+    try:
+        return source.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a character
+        return source.encode("utf-8", "surrogatepass")
+
+
 @contextlib.contextmanager
 def _as_file(source: Source, language: str | None) -> typing.Iterator[pathlib.Path]:
     """A path is a file, a text is a kernel."""
     if not isinstance(source, str):
         yield pathlib.Path(source)
         return
-    if "\n" not in source and os.path.exists(source):
+    if "\n" not in source and (language is None or source.endswith(ENDINGS.get(language, "."))) and os.path.exists(source):
         raise UsageError(f"a source that is a text is the kernel itself; for a file write pathlib.Path({source!r})")
     if language not in ENDINGS:
         raise UsageError("say what the source is written in: language= one of " + ", ".join(map(repr, ENDINGS)))
     with tempfile.TemporaryDirectory(prefix="assay-source-") as folder:
         path = pathlib.Path(folder) / ("kernel" + ENDINGS[language])
-        path.write_text(source, encoding="utf-8", errors="surrogateescape")
+        path.write_bytes(_bytes(source))
         yield path
 
 
-def _number(name: str, value: typing.Any, most: int, kind: type = numbers.Integral) -> int | float:
+def _number(name: str, value: typing.Any, most: int, kind: type = numbers.Integral) -> typing.Any:  # int or float
     """A number that C takes as it is; others would be wrapped around, or judge something else in silence."""
-    if isinstance(value, bool) or not isinstance(value, kind) or not 0 <= value <= most:
+    number: typing.Any = value if isinstance(value, kind) and not isinstance(value, bool) else -1
+    if not 0 <= number <= most:
         whole = "whole " if kind is numbers.Integral else ""
         raise UsageError(f"{name}= is a {whole}number from 0 to {most}, not {value!r}")
-    return int(value) if kind is numbers.Integral else float(value)
+    return int(number) if kind is numbers.Integral else float(number)
 
 
 def _macros(defines: typing.Any) -> tuple[str, ...]:
@@ -137,12 +162,24 @@ class Judge:
             return
         self._threads.append(thread)
 
-    def judge(self, task: AnyTask, source: Source, **asked: typing.Any) -> Verdict:
+    def judge(self, task: AnyTask, source: Source, **asked: typing.Unpack[Asked]) -> Verdict:
         """The verdict on one kernel: a text (with `language`) or a path."""
-        return self.submit(task, source, **asked).result()
+        future = self.submit(task, source, **asked)
+        try:
+            return future.result()
+        finally:
+            future.cancel()  # after Ctrl-C nobody waits for it
+
+    @typing.overload
+    def judge_many(self, task: AnyTask, sources: typing.Iterable[Source], *,
+                   return_errors: typing.Literal[False] = False, **asked: typing.Unpack[Asked]) -> list[Verdict]: ...
+
+    @typing.overload
+    def judge_many(self, task: AnyTask, sources: typing.Iterable[Source], *, return_errors: bool,
+                   **asked: typing.Unpack[Asked]) -> list[Verdict | Error]: ...
 
     def judge_many(self, task: AnyTask, sources: typing.Iterable[Source], *, return_errors: bool = False,
-                   **asked: typing.Any) -> list[typing.Any]:
+                   **asked: typing.Unpack[Asked]) -> typing.Any:
         """Verdicts in the order of the sources. An error is raised, or stands in the list (`return_errors`)."""
         futures = [self.submit(task, source, **asked) for source in sources]
         try:
@@ -159,7 +196,7 @@ class Judge:
             for future in futures:
                 future.cancel()
 
-    async def judge_async(self, task: AnyTask, source: Source, **asked: typing.Any) -> Verdict:
+    async def judge_async(self, task: AnyTask, source: Source, **asked: typing.Unpack[Asked]) -> Verdict:
         """As `judge`, while other coroutines run."""
         return await asyncio.wrap_future(self.submit(task, source, **asked))
 
@@ -234,14 +271,26 @@ def _close_at_exit(default: Judge) -> None:
         default.close(wait=False)
 
 
-def judge(task: AnyTask, source: Source, **asked: typing.Any) -> Verdict:
+def judge(task: AnyTask, source: Source, **asked: typing.Unpack[Asked]) -> Verdict:
     """The verdict on one kernel, by a judge that lasts as long as the program. `Judge.submit` has the arguments."""
     return _default_judge().judge(task, source, **asked)
 
 
-def judge_many(task: AnyTask, sources: typing.Iterable[Source], **asked: typing.Any) -> list[typing.Any]:
-    return _default_judge().judge_many(task, sources, **asked)
+@typing.overload
+def judge_many(task: AnyTask, sources: typing.Iterable[Source], *, return_errors: typing.Literal[False] = False,
+               **asked: typing.Unpack[Asked]) -> list[Verdict]: ...
 
 
-async def judge_async(task: AnyTask, source: Source, **asked: typing.Any) -> Verdict:
+@typing.overload
+def judge_many(task: AnyTask, sources: typing.Iterable[Source], *, return_errors: bool,
+               **asked: typing.Unpack[Asked]) -> list[Verdict | Error]: ...
+
+
+def judge_many(task: AnyTask, sources: typing.Iterable[Source], *, return_errors: bool = False,
+               **asked: typing.Unpack[Asked]) -> typing.Any:
+    """`Judge.judge_many`, by the judge that lasts as long as the program."""
+    return _default_judge().judge_many(task, sources, return_errors=return_errors, **asked)
+
+
+async def judge_async(task: AnyTask, source: Source, **asked: typing.Unpack[Asked]) -> Verdict:
     return await _default_judge().judge_async(task, source, **asked)

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """package.py SOURCE BUILD: the wheel of the package `assay`, installed by pip, over the libassay that was built."""
 import asyncio
+import concurrent.futures
+import copy
 import ctypes
+import dataclasses
 import importlib.util
 import math
 import os
 import pathlib
+import pickle
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,6 +21,7 @@ import unittest.mock
 import zipfile
 
 SOURCE, BUILD = map(pathlib.Path, sys.argv[1:3])
+os.environ["PYTHONWARNINGS"] = "ignore:This process:DeprecationWarning"  # 3.12 warns of every fork beside threads
 for variable in [v for v in os.environ if v.startswith("ASSAY_") and v != "ASSAY_TORCH_PYTHON"]:
     del os.environ[variable]
 WORK = tempfile.TemporaryDirectory()
@@ -88,6 +94,33 @@ class Wheel(unittest.TestCase):
         self.assertEqual(expected, [int(n) for n in printed])
 
 
+class Types(unittest.TestCase):
+    def test_type_checker(self):
+        """mypy --strict on the package, and on a program that uses it: verdicts have types, wrong arguments are found."""
+        mypy = os.environ.get("ASSAY_MYPY") or shutil.which("mypy")
+        if not mypy:
+            self.skipTest("there is no mypy on the PATH and none in $ASSAY_MYPY")
+        program = pathlib.Path(WORK.name) / "typed.py"
+        program.write_text("import pathlib\n"
+                           "import assay\n"
+                           "v = assay.judge('kernelbench/1/19', pathlib.Path('relu.c'), timing=False)\n"
+                           "reveal_type(v)\n"
+                           "reveal_type(v.time_ns)\n"
+                           "reveal_type(assay.judge_many('a', ['b'], language='c'))\n"
+                           "reveal_type(assay.judge_many('a', ['b'], language='c', return_errors=True))\n"
+                           "assay.judge('a', 'b', nosuch=1)\n"
+                           "assay.judge('a', 'b', timing='no')\n")
+        done = subprocess.run([mypy, "--strict", "--cache-dir", WORK.name + "/mypy", str(program)], capture_output=True,
+                              text=True, env={**os.environ, "MYPYPATH": str(PLACE)})
+        for line, words in enumerate(('"assay.verdict.Verdict"', "float | None", '"list[assay.verdict.Verdict]"',
+                                      '"list[assay.verdict.Verdict | assay.errors.Error]"',
+                                      'error: Unexpected keyword argument "nosuch"', 'error: Argument "timing"'), 4):
+            self.assertRegex(done.stdout, f"typed.py:{line}: .*{re.escape(words)}")
+        done = subprocess.run([mypy, "--strict", "--cache-dir", WORK.name + "/mypy", "-p", "assay"], capture_output=True,
+                              text=True, cwd=PLACE)
+        self.assertEqual((0, ""), (done.returncode, done.stdout if done.returncode else ""))
+
+
 class Verdicts(unittest.TestCase):
     def test_pass_with_its_time(self):
         v = assay.judge("kernelbench/1/19", RELU, probes=False, seed=7, secret=9)
@@ -123,6 +156,7 @@ class Verdicts(unittest.TestCase):
                 (assay.NotFoundError, "no task 'kernelbench/1/999'", "kernelbench/1/999", RELU, {}),
                 (assay.UsageError, "language=", TASK, "x = 1\n", {}),
                 (assay.UsageError, "pathlib.Path", TASK, str(RELU), {}),
+                (assay.UsageError, "pathlib.Path", TASK, str(RELU), {"language": "c"}),
                 (assay.UsageError, "zero byte", TASK + "\0", RELU, {}),
                 (assay.UsageError, "torch.nn.Module", 3, RELU, {}),
                 (assay.UsageError, "not bytes", TASK, b"x", {"language": "c"}),
@@ -146,6 +180,22 @@ class Verdicts(unittest.TestCase):
             assay.Judge(store="/nowhere")
         with self.assertRaisesRegex(assay.UsageError, "no colour"):
             assay.Judge(colour="red")
+
+
+    def test_whatever_a_model_wrote_is_a_kernel(self):
+        for text in (".", "", "\ud800 x\n", "a\0b\n", str(SOURCE), "x" * (5 << 20)):
+            with self.subTest(text[:20]):
+                self.assertFalse(assay.judge(TASK, text, language="c", **QUICK).passed)
+        for name in (str(RELU), str(SOURCE / "kernels/cuda/relu.cu")):  # a path that was forgotten to be one
+            with self.assertRaisesRegex(assay.UsageError, "pathlib.Path"):
+                assay.judge(TASK, name, language="c" if name.endswith(".c") else "cuda", **QUICK)
+
+    def test_verdicts_are_values(self):
+        v = assay.judge(TASK, RELU, **QUICK)
+        for other in (pickle.loads(pickle.dumps(v)), copy.copy(v), copy.deepcopy(v)):
+            self.assertEqual((v, v.evidence), (other, other.evidence))
+        self.assertEqual(1, len({v, copy.deepcopy(v)}))
+        self.assertEqual("pass", dataclasses.asdict(v)["reason"])
 
 
 class Machines(unittest.TestCase):
@@ -224,6 +274,82 @@ class Many(unittest.TestCase):
         self.assertTrue(futures[3].cancelled())
         with self.assertRaisesRegex(assay.UsageError, "closed"):
             judge.submit(TASK, RELU)
+
+    def python(self, program, *words, **more):
+        """Another interpreter, with the package, in a group of processes of its own."""
+        return subprocess.run([sys.executable, *program, str(RELU), *words], capture_output=True, text=True, timeout=240,
+                              env={**os.environ, "PYTHONPATH": str(PLACE), "TMPDIR": WORK.name}, start_new_session=True, **more)
+
+    def test_pools_of_processes(self):
+        """Verdicts and exceptions come out of processes, however they were started, also where the parent judges, too."""
+        file = pathlib.Path(WORK.name) / "pools.py"
+        file.write_text("""\
+import concurrent.futures, multiprocessing, pathlib, sys
+import assay
+QUICK = dict(timing=False, probes=False)
+def one(what):
+    if what == "failed":
+        raise assay.JudgeFailed(assay.judge("kernelbench/1/19", pathlib.Path(sys.argv[1]), **QUICK))
+    with assay.Judge(path="/nowhere" if what == "fault" else None) as judge:
+        task = "kernelbench/1/999" if what == "task" else "kernelbench/1/19"
+        source = "int broken(\\n" if what == "wrong" else pathlib.Path(sys.argv[1])
+        return (assay if what == "pass" else judge).judge(task, source, language="c", **QUICK)
+if __name__ == "__main__":
+    assert one("pass").passed
+    for method in multiprocessing.get_all_start_methods():
+        with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as pool:
+            for future in [pool.submit(one, what) for what in ("pass", "wrong", "task", "fault", "failed")]:
+                e = future.exception()
+                print(type(e).__name__ if e else future.result().reason, end=" ")
+                if isinstance(e, assay.JudgeFailed):
+                    print(e.verdict.reason)
+""")
+        done = self.python([str(file)])
+        row = "pass build_failed NotFoundError EnvironmentFault JudgeFailed pass\n"
+        self.assertEqual((0, row * 3, ""), (done.returncode, done.stdout, done.stderr))
+
+    def test_threads(self):
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda _: assay.judge(TASK, RELU, **QUICK).reason, range(16)))
+        self.assertEqual({assay.Reason.PASS}, set(found))
+
+    def test_coroutines_that_wait_no_longer(self):
+        async def some():
+            with self.assertRaises(asyncio.TimeoutError):
+                await asyncio.wait_for(assay.judge_async(TASK, RELU, **QUICK), 0.01)
+            return (await asyncio.gather(*[assay.judge_async(TASK, RELU, **QUICK) for _ in range(3)]))[2].reason
+
+        self.assertEqual([assay.Reason.PASS] * 2, [asyncio.run(some()) for _ in range(2)])  # two loops, one after the other
+
+    def test_ctrl_c_is_no_verdict(self):
+        """A terminal interrupts all processes of a group: who waits hears of it; what others wait for is judged on."""
+        program = ("import assay, os, pathlib, signal, sys, threading\n"
+                   "quick, relu, seen = dict(timing=False, probes=False), pathlib.Path(sys.argv[1]), []\n"
+                   "def others():\n"
+                   "    with assay.Judge() as judge:\n"
+                   "        for _ in range(6): seen.append(judge.judge('kernelbench/1/19', relu, **quick).reason.value)\n"
+                   "thread = threading.Thread(target=others)\n"
+                   "thread.start()\n"
+                   "threading.Timer(float(sys.argv[2]), lambda: os.killpg(0, signal.SIGINT)).start()\n"
+                   "try:\n"
+                   "    while True: assay.judge('kernelbench/1/19', relu, **quick)\n"
+                   "except KeyboardInterrupt:\n"
+                   "    print(assay.judge('kernelbench/1/19', relu, **quick).reason.value)\n"
+                   "thread.join()\n"
+                   "print(*seen)\n")
+        for after in ("0.15", "0.3", "0.5"):
+            done = self.python(["-c", program], after)
+            self.assertEqual((0, "pass\n" + " ".join(["pass"] * 6) + "\n", ""), (done.returncode, done.stdout, done.stderr))
+
+    def test_ctrl_c_ends_a_program(self):
+        program = ("import assay, os, pathlib, signal, sys, threading\n"
+                   "threading.Timer(0.5, lambda: os.killpg(0, signal.SIGINT)).start()\n"
+                   "while True: assay.judge('kernelbench/1/19', pathlib.Path(sys.argv[1]), probes=False, timing=False)\n")
+        start = time.monotonic()
+        done = self.python(["-c", program])
+        self.assertEqual(-2, done.returncode)
+        self.assertTrue(done.stderr.rstrip().endswith("KeyboardInterrupt"), done.stderr)
+        self.assertLess(time.monotonic() - start, 30)
 
     def test_the_child_of_a_fork_has_a_judge_of_its_own(self):
         program = ("import assay, os, pathlib, sys\n"
