@@ -62,6 +62,18 @@ for shell in zsh fish; do
   if command -v $shell >/dev/null; then expect 0 "^fine$" sh -c '"$1" -n "$2" && echo fine' sh $shell "$file"; fi
 done
 
+# What zsh makes of a line and a tab, asked of a zsh on a terminal.
+if command -v zsh >/dev/null; then
+  zsh_makes() { PATH=$root$prefix/bin:$PATH python3 -B "$source/tests/program/zsh_completes.py" "$root$prefix/share/zsh/site-functions" "$1"; }
+  expect 0 "assay judge #end" zsh_makes "assay ju"
+  expect 0 "assay plan export #end" zsh_makes "assay plan ex"
+  expect 0 "assay help doctor #end" zsh_makes "assay help doc"
+  expect 0 "^allclose +contract" zsh_makes "assay judge kernelbench/1/19 x.c --rule "
+  expect 0 "judge kernelbench/1/98 #end" zsh_makes "assay judge kernelbench/1/98"
+  expect 0 "kernelbench/1/20 +kernelbench/1/21 " zsh_makes "assay judge kernelbench/1/2"
+  expect 0 "assay judge x relu.c #end" zsh_makes "assay judge x rel"
+fi
+
 # What fish offers, asked of fish. A word that is a command in one place is an action in another.
 if command -v fish >/dev/null; then
   fishes() { # fishes LINE: what may follow
