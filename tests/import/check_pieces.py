@@ -19,7 +19,7 @@ TOOL = importer()
 
 import numpy  # noqa: E402
 import torch  # noqa: E402
-from importing import module_task  # noqa: E402
+from importing import module_task, task  # noqa: E402
 from importing.check import Assay  # noqa: E402
 from importing.distributions import fit, fit_draws  # noqa: E402
 from importing.substitutes import install  # noqa: E402
@@ -248,10 +248,18 @@ def large_trials():
         raise AssertionError("2^30 elements are computed")
 
 
+def advised():
+    """A finding about an input that is one number says how to have it asked for; others say what they say."""
+    words = '"assay.input.w" : "constant(1) static",\n"assay.input.v" : "normal(0, 1) static",'
+    findings = [("insensitive", "contract", f"y, input {name}: an answer that ...") for name in ("w", "v")] + [("affine", "loose", "y: w")]
+    same(list(task.advice(words, findings)),
+         ["w is 1 everywhere, so that it may be left out; to have it asked for: --input 'w=uniform(0.5, 1.5) static'"], "advice")
+
+
 def main():
     install()
     failures = 0
-    for part in (followed_draws, fitted_values, remembered_functions, options, unwritten, judged, stubs, large_trials):
+    for part in (followed_draws, fitted_values, remembered_functions, options, unwritten, judged, stubs, large_trials, advised):
         try:
             part()
             print(f"{part.__name__}: right")

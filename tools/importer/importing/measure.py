@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a module costs at other sizes, or whether it takes them at all."""
+import logging
 import math
 import multiprocessing
 import os
 import resource
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
+
+logging.getLogger("torch.utils.flop_counter").setLevel(logging.ERROR)  # it wants Triton for what is not asked here
+from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 from . import Refused
 from .sizes import extent

@@ -143,8 +143,20 @@ def make(options, path):
     if options.stub:
         print("  " + stub.write(assay, output, options.stub))
     if not options.no_lint:
-        for code, rules, what in assay.lint(output):
+        found = assay.lint(output)
+        for code, rules, what in found:
             print(f"  lint: {code} ({rules}): {what}")
+        for line in advice(words, found):
+            print(f"  {line}")
+
+
+def advice(words, findings):
+    """How to have an input asked for that the module has as one number: a norm's scale, say, that nobody has trained."""
+    for name in dict.fromkeys(n for code, _, what in findings if code == "insensitive" for n in re.findall(r" input (\w+):", what)):
+        number = re.search(rf'"assay\.input\.{name}" : "constant\(([-+.0-9e]+)\) static"', words)
+        if number:
+            low, high = (float(number[1]) + d for d in (-0.5, 0.5))
+            yield f"{name} is {number[1]} everywhere, so that it may be left out; to have it asked for: --input '{name}=uniform({low:g}, {high:g}) static'"
 
 
 class Written:
