@@ -42,6 +42,7 @@ check: all
 
 install: programs
 	DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
+	@test -n "$(DESTDIR)" || test "$$(id -u)" != 0 || ! command -v ldconfig >/dev/null || ldconfig
 
 uninstall:
 	@tools/install/uninstall "$(DESTDIR)" "$(PREFIX)"

@@ -14,8 +14,9 @@ int main(int argc, char **argv) {
   if (assay_session_open(&where, &session, &err) || assay_session_judge(session, &request, &verdict, &err))
     fprintf(stderr, "%s\n", err.message); // the machine's fault, or the caller's: nothing about the kernel
   else
-    printf("%s: %s %g ns\n", assay_reason_code(assay_judged_reason(verdict)), assay_judged_detail(verdict),
-           assay_judged_time_ns(verdict));
+    printf("%s: %s\n", assay_reason_code(assay_judged_reason(verdict)), assay_judged_detail(verdict));
+  if (verdict && assay_judged_time_ns(verdict) > 0) // NaN: it has none
+    printf("%g ns\n", assay_judged_time_ns(verdict));
   int code = !verdict ? 3 : assay_judged_reason(verdict) != ASSAY_REASON_PASS;
   assay_judged_free(verdict);
   assay_session_close(session);

@@ -15,6 +15,14 @@ mkdir -p "$root$prefix/share/others"
 touch "$root$prefix/share/others/file"
 expect 0 "Installing: .*/bin/assay$" env DESTDIR="$root" cmake --install "$build" --prefix "$prefix"
 
+# make install as root tells the loader about a new library, but not about one that is for a package.
+mkdir "$work/fake"
+printf '#!/bin/sh\necho told\n' >"$work/fake/ldconfig" && printf '#!/bin/sh\n[ "$1" != -u ] || echo 0\n' >"$work/fake/id"
+printf '#!/bin/sh\n' >"$work/fake/cmake" && chmod +x "$work/fake"/*
+installs() { PATH=$work/fake:$PATH make -s -C "$source" -o programs install BUILD="$build" PREFIX="$work/nowhere" DESTDIR="$1"; echo done; }
+expect 0 "^told$" installs ""
+expect 1 "^0$" sh -c 'grep -c told "$1"' sh <(installs "$work/nowhere")
+
 # Away from the sources, and without them in the environment.
 cd "$work" || exit 1
 cp "$source/tests/cases/relu.c" relu.c
