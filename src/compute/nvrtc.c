@@ -292,10 +292,12 @@ static enum assay_status compile(const struct nvrtc *n, nvrtc_program program, c
 
 enum assay_status nvrtc_compile(const struct nvrtc *n, const struct nvrtc_request *r, struct nvrtc_result *result,
                                 struct assay_error *err) {
+  // Declares what host code needs: a source with launch lines may include it for nothing.
+  static const char *const names[] = {"assay/cuda.h"}, *const texts[] = {""};
   struct nvrtc_result made = {0};
   nvrtc_program program = NULL;
   enum assay_status status =
-      check(n, n->nvrtcCreateProgram(&program, r->source, r->name, 0, NULL, NULL), "take the source", err);
+      check(n, n->nvrtcCreateProgram(&program, r->source, r->name, 1, texts, names), "take the source", err);
   if (status)
     return status;
   status = compile(n, program, r, &made, err);

@@ -138,7 +138,7 @@ expect 2 "a plan holds binary modules, .*--out FILE" python3 "$source/tests/prog
 expect 0 "no run is in" "$assay" score --color never --store "$work/none.sqlite"
 expect 2 "cannot read .*nothing.plan" "$assay" plan show --color always "$work/nothing.plan"
 expect 2 "there is no option --nmae; did you mean --name\?" python3 "$source/tools/importer/assay-import" m.py --nmae x
-expect 3 "Importing needs Python packages" python3 -S "$source/tools/importer/assay-import" m.py
+expect 3 "Importing needs Python packages: .python3 -m venv V && V/bin/pip install numpy onnx torch onnxscript., then .V/bin/python $source/tools/importer/assay-import \.\.\." python3 -S "$source/tools/importer/assay-import" m.py
 
 # With given draws a file and its twins are judged one after another, for the oracle's answers are kept; else twins come last.
 mkdir "$work/ordered"
@@ -583,6 +583,9 @@ if "$assay" plan save kernelbench/1/19 "$relu" --out "$work/nvrtc.json" 2>"$work
   expect 0 "relu<<<" sh -c '"$1" plan save kernelbench/1/19 "$2" --target sm_80 --out "$3" && "$1" plan check "$3" --target sm_80 && "$1" plan show "$3"' \
     sh "$assay" "$relu" "$work/ampere.json"
   expect 0 "nvrtc.cu|nvrtc.c" "$assay" plan export "$work/nvrtc.json" --to "$work/exported" --name nvrtc
+  # The header of the other form, of host code, is no obstacle.
+  { printf '#include <assay/cuda.h>\n'; cat "$relu"; } >"$work/included.cu"
+  expect 0 "relu<<<" sh -c '"$1" plan save kernelbench/1/19 "$2" --out "$3" && "$1" plan show "$3"' sh "$assay" "$work/included.cu" "$work/included.json"
   printf '// assay: launch f grid=1 block=1 args=x\n__global__ void f(' >"$work/broken.cu"
   expect 1 "^$work/broken.cu:2:1: error: " "$assay" plan save kernelbench/1/19 "$work/broken.cu"
   expect 1 "^yes$" sh -c 'grep -q "no __global__ function" "$1" || echo yes; exit 1' sh "$work/out"
