@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a submission means: its task, its device, the hash of its settings. Everything that would make the judgement
 // fail for reasons of the submission is found here, before it is queued.
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,35 +71,6 @@ void serving_take_settings(struct cli_judging *j, const json_t *settings) {
     o->shapes = ASSAY_SHAPES_JUDGED;
 }
 
-static bool is_same_size(const struct workload *a, const struct workload *b) {
-  bool same = a->n == b->n;
-  for (int i = 0; i < a->n && same; i++) {
-    same = false;
-    for (int k = 0; k < b->n && !same; k++)
-      same = strcmp(a->bindings[i].symbol, b->bindings[k].symbol) == 0 && a->bindings[i].value == b->bindings[k].value;
-  }
-  return same;
-}
-
-// One name for the same sizes: the task's own, or "M=3, N=4" in the order of the task's first workload.
-static enum assay_status name_workload(const struct task *t, const struct workload *w, char *out, size_t size,
-                                       struct assay_error *err) {
-  const struct workload *order = t->n_workloads > 0 ? &t->workloads[0] : w;
-  size_t used = 0;
-  out[0] = '\0';
-  for (int i = 0; i < t->n_workloads; i++)
-    if (t->workloads[i].name && is_same_size(&t->workloads[i], w)) {
-      snprintf(out, size, "%s", t->workloads[i].name);
-      return ASSAY_OK;
-    }
-  for (int i = 0; i < order->n; i++)
-    for (int k = 0; k < w->n && used < size; k++)
-      if (strcmp(order->bindings[i].symbol, w->bindings[k].symbol) == 0)
-        used += (size_t)snprintf(out + used, size - used, "%s%s=%" PRId64, used ? ", " : "", w->bindings[k].symbol,
-                                 w->bindings[k].value);
-  return used < size ? ASSAY_OK : error_set(err, ASSAY_ERR_INVALID, "the workload's sizes are too long a text");
-}
-
 // Whether the task has such a workload and contract, and what the two are called, however they were written.
 static enum assay_status check_task(const struct assay_judge_options *o, struct serve_admission *out,
                                     struct assay_error *err) {
@@ -113,10 +83,12 @@ static enum assay_status check_task(const struct assay_judge_options *o, struct 
   status = task_take_contract(&task, o->contract, err);
   if (!status)
     status = task_parse_workload(&task, o->workload, &arena, &workload, err);
-  if (!status)
-    status = name_workload(&task, &workload, out->workload, sizeof out->workload, err);
-  if (!status)
+  if (!status && strlen(workload.name) >= sizeof out->workload)
+    status = error_set(err, ASSAY_ERR_INVALID, "the workload's sizes are too long a text");
+  if (!status) {
+    snprintf(out->workload, sizeof out->workload, "%s", workload.name);
     snprintf(out->task, sizeof out->task, "%s", task.name);
+  }
   arena_release(&arena);
   task_release(&task);
   return status;

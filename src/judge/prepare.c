@@ -86,7 +86,7 @@ enum assay_status session_prepare(struct session *s, struct assay_error *err) {
   snprintf(v->task_name, sizeof v->task_name, "%s", s->task.name);
   task_category(s->task.name, v->category);
   v->operator_kind = task_kind(&s->task);
-  snprintf(v->workload, sizeof v->workload, "%s", s->o->workload);
+  snprintf(v->workload, sizeof v->workload, "%s", s->workload.name);
   snprintf(v->task_hash, sizeof v->task_hash, "%s", s->task.hash);
   v->rule = s->o->rule;
   v->form = s->o->as_published ? "published" : "default";

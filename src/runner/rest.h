@@ -5,16 +5,16 @@
 // continued and stopped takes every thread some processor time by itself: a few microseconds, or hundreds on a virtual
 // machine whose host is busy. That time does not grow with the pause, but the time of a thread at work does. So each
 // pause is twice as long as the one before, and rest is little time against the pause.
+//
+// What is done in these pauses was left for after the call: tidying up, preparing the next one. It is part of the
+// call's time. What stopping and continuing take by themselves shows the last pause, which everything begins and ends
+// at rest: a thread that is parked does not go on by itself.
 #ifndef RUNNER_REST_H
 #define RUNNER_REST_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-//
-// What is done in these pauses was left for after the call: tidying up, preparing the next one. It is part of the
-// call's time. What stopping and continuing take by themselves shows the last pause, which everything begins and ends
-// at rest: a thread that is parked does not go on by itself.
 struct rest { // zeros at the start
   int looks;
   bool parked;             // at the last look; before the first one the caller sets it

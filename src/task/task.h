@@ -113,7 +113,8 @@ void task_list_release(char **paths, int count);
 
 const struct workload *task_workload(const struct task *t, const char *name); // NULL: none
 
-// A workload written on the command line: a name, or "M=3, N=4" (every symbol of the task must be bound).
+// A workload written on the command line: a name, or "M=3, N=4" (every symbol of the task must be bound). Its name is
+// one for the same sizes: the task's own for them, or the sizes in the order of the task's first workload.
 enum assay_status task_parse_workload(const struct task *t, const char *text, struct arena *arena, struct workload *out,
                                       struct assay_error *err);
 

@@ -222,7 +222,6 @@ static enum assay_status make_files(struct lifted_program *p, struct lift_item *
   return status;
 }
 
-// What worker.py (receive_order) and assay-library (vendor/order.c) read.
 static json_t *make_defines(const struct lifted_program *p) {
   json_t *defines = json_array();
   for (size_t i = 0; p->defines[i]; i++)
@@ -230,6 +229,7 @@ static json_t *make_defines(const struct lifted_program *p) {
   return defines;
 }
 
+// What worker.py (receive_order) and assay-library (vendor/order.c) read.
 static enum assay_status make_order(const struct lift_run *r, const char *candidate, struct buf *out,
                                     struct assay_error *err) {
   json_t *workloads = json_array();

@@ -9,6 +9,9 @@
 //
 // Kept are the libraries and the line that worker.py wrote of what they were made with (`extensions/made_with`). It is
 // there only if every extension was made of text in the source (load_inline); files could change unseen.
+//
+// On a GPU a worker that knows of no workload compiles them (python_lift.c), for another file's or another GPU's are
+// not these.
 #ifndef TOOLCHAIN_PYTHON_KEEP_H
 #define TOOLCHAIN_PYTHON_KEEP_H
 
@@ -21,9 +24,6 @@
 
 enum { PYTHON_KEEP_FILES = 64, PYTHON_KEEP_BYTES = 128 << 20 };
 
-//
-// On a GPU a worker that knows of no workload compiles them (python_lift.c), for another file's or another GPU's are
-// not these.
 struct python_kept {
   const char *source;
   size_t bytes;

@@ -216,6 +216,7 @@ json 0 "$assay" judge kernelbench/1/19 "$cases/relu.c" --json
 json 0 "$assay" judge kernelbench/1/19 "$cases/relu.c" "$cases/relu.c" --json --no-timing
 expect 1 "wrong_value|unwritten|wrong_class" "$assay" judge kernelbench/1/19 "$cases/sigmoid.c" --no-timing
 expect 0 "pass" "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload "M=3, N=5" --no-timing
+expect 0 '"workload": "M=6, N=7"' "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload " N=7,M = 6" --no-timing --json
 
 # A row in a log is one line without colours; on a terminal of 100 columns no line is longer, and why it failed, the worst
 # element and what the reason means have lines of their own. Nothing of the candidate's reaches the terminal as it is.

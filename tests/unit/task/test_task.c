@@ -263,6 +263,15 @@ static void test_good_text(void **state) {
   struct array shapes[2];
   assert_int_equal(task_input_shapes(&t, &w, shapes, &err), ASSAY_OK);
   assert_true(shapes[0].shape.dims[0] == 5 && shapes[0].shape.dims[1] == 6 && shapes[1].shape.dims[1] == 7);
+  assert_string_equal(w.name, "M=5, K=6, N=7"); // one name, however it was written
+  char sizes[128] = "";
+  const struct workload *small = task_workload(&t, "small");
+  assert_non_null(small);
+  for (int i = small->n - 1; i >= 0; i--)
+    snprintf(sizes + strlen(sizes), sizeof sizes - strlen(sizes), "%s=%lld%s", small->bindings[i].symbol,
+             (long long)small->bindings[i].value, i ? "," : "");
+  assert_int_equal(task_parse_workload(&t, sizes, &a, &w, &err), ASSAY_OK);
+  assert_string_equal(w.name, "small");
   assert_int_equal(task_parse_workload(&t, "full", &a, &w, &err), ASSAY_OK);
   assert_string_equal(w.name, "full");
   static const char *const bad[] = {"fulll", "M=1", "M=1, K=2, N=3, L=4", "M=0, K=1, N=1", "M=1 K=1", "", "M=1, M=2"};
