@@ -187,7 +187,7 @@ static bool is_refused(struct call *c, struct problem *p) {
     *p = (struct problem){.code = 400, .detail = "a path here has letters, digits and \"-._~/\", and no escapes"};
   else if (odd)
     *p = (struct problem){.code = 400, .detail = odd};
-  else if (!is_known_host(c->server, host))
+  else if (c->foreign || !is_known_host(c->server, host))
     *p =
         (struct problem){.code = 403, .detail = "this server is not known by that name; it can be started with --host"};
   else if (origin && !is_own_origin(origin, host))
@@ -240,6 +240,20 @@ static enum MHD_Result answer(struct call *c) {
   return MHD_NO; // is_refused() lets none of these through
 }
 
+// "http://HOST/PATH" is a target, too (RFC 9112, 3.2.2). Its host has to be one of ours, as the header's has.
+static const char *path_of(struct call *c, const char *target) {
+  static const char scheme[] = "http://";
+  char host[256] = "";
+  if (strncasecmp(target, scheme, sizeof scheme - 1) != 0)
+    return target;
+  const char *name = target + sizeof scheme - 1;
+  size_t n = strcspn(name, "/?");
+  if (n < sizeof host)
+    snprintf(host, sizeof host, "%.*s", (int)n, name);
+  c->foreign = !is_known_host(c->server, host);
+  return name[n] == '/' ? name + n : "/";
+}
+
 // The target comes here before it is decoded: decoding makes "../" of "..%2f", and ends the text at "%00".
 static void *on_target(void *arg, const char *target, struct MHD_Connection *connection) {
   struct call *c = base_calloc(1, sizeof *c);
@@ -249,6 +263,7 @@ static void *on_target(void *arg, const char *target, struct MHD_Connection *con
   c->connection = connection;
   c->start_ns = clock_monotonic_ns();
   c->method = "other";
+  target = path_of(c, target);
   c->route = route_find(target, c->identity);
   if (c->server->site && (c->route == ROUTE_NONE || c->route == ROUTE_INDEX) &&
       site_type(c->server->site, target, c->start_ns)) {

@@ -46,6 +46,7 @@ struct call {
   char identity[QUEUE_IDENTITY]; // that the target names
   char *target;                  // as it was sent, where it is a page's; else NULL
   bool broken_target;            // it has characters that no resource's has
+  bool foreign;                  // the target names a host that is none of ours
   bool begun;                    // the headers were looked at
   bool too_large;
   struct buf body;

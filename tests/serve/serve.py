@@ -193,6 +193,10 @@ def check_hostile(server):
         check(ask(target) == 400, f"target {target}", ask(target))
     for target in ("/../../etc/passwd", "//etc/passwd", "/v1/jobs/../../..", "/" + "a" * 3000, "/v1//jobs", "/v1/jobs/"):
         check(ask(target) == 404, f"target {target[:40]}", ask(target))
+    own = f"http://localhost:{server.port}"  # a proxy may send the whole address (RFC 9112, 3.2.2)
+    for target, wanted in ((own + "/v1/jobs", 200), (own, 200), (own.upper() + "/v1/jobs", 200), (own + "/v1/nothing", 404),
+                           (own + "/..%2f", 400), ("http://evil.example/v1/jobs", 403), ("http:///v1/jobs", 403)):
+        check(ask(target) == wanted, f"target {target}", ask(target))
     host = lambda name: status_of(raw(server, f"GET /v1/jobs HTTP/1.1\r\nHost: {name}\r\n\r\n".encode()))
     for name in ("evil.example", "localhost.evil.example", "127.0.0.1.evil", "", "localhost:80x", "[::1", "127.1"):
         check(host(name) in (400, 403), f"host {name!r}", host(name))
