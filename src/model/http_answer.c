@@ -166,7 +166,9 @@ bool http_take_error(struct exchange *x, const struct model_client_options *o, l
     return true;
   }
   bool money = status == 402 || (status == 429 && wire_error_is_money(&e, buf_str(&t->plain))) ||
-               (refused && wire_error_is_money(&e, e.message));                    // Anthropic says so with status 400
+               (refused && wire_error_is_money(&e, e.message)); // Anthropic says so with status 400
+  // A day's quota that is used up, unless the server says how long to wait: some count the last 24 hours.
+  money = money || (status == 429 && !asked_wait(t) && wire_error_is_of_the_day(&e, buf_str(&t->plain)));
   bool servers = status == 408 || status == 409 || status == 429 || status >= 500; // not the request's own fault
   bool later = should ? strcmp(should, "true") == 0 : servers;
   bool busy = status == 429 || status == 503 || status == 529;
@@ -175,7 +177,8 @@ bool http_take_error(struct exchange *x, const struct model_client_options *o, l
   bill_nothing(x);
   to = header_of(t, "location");
   if (money)
-    http_fail(x, MODEL_ENDED, ASSAY_ERR_ENVIRONMENT, "there is no money or quota left; add some and go on", e.message);
+    http_fail(x, MODEL_ENDED, ASSAY_ERR_ENVIRONMENT,
+              "there is no money or quota left; add some, or come back when it is renewed, and go on", e.message);
   else if (status == 403)
     http_fail(x, MODEL_ENDED, ASSAY_ERR_USAGE,
               "not allowed (403): what the key (--key-env, --key-file) or this place may not do", e.message);

@@ -66,11 +66,13 @@ struct wire_error {
 };
 void wire_read_error(const char *body, size_t n, struct wire_error *out);
 bool wire_error_is_money(const struct wire_error *e, const char *body); // no amount of waiting helps
-bool wire_error_is_key(const struct wire_error *e);                     // in words, whatever the status
-bool wire_error_is_place(const char *kind, const char *message);        // no such model or path, likewise
-bool wire_error_is_too_long(const struct wire_error *e);                // the prompt, for the model
-bool wire_error_is_cap(const struct wire_error *e);     // the cap on tokens is larger than the model allows
-bool wire_error_is_refusal(const struct wire_error *e); // of the prompt, by a filter
+bool wire_error_is_of_the_day(const struct wire_error *e,
+                              const char *body);                 // a limit that is a day's: waiting takes long
+bool wire_error_is_key(const struct wire_error *e);              // in words, whatever the status
+bool wire_error_is_place(const char *kind, const char *message); // no such model or path, likewise
+bool wire_error_is_too_long(const struct wire_error *e);         // the prompt, for the model
+bool wire_error_is_cap(const struct wire_error *e);              // the cap on tokens is larger than the model allows
+bool wire_error_is_refusal(const struct wire_error *e);          // of the prompt, by a filter
 bool wire_error_is_field(const struct wire_error *e, enum wire_field f); // the server does not take it
 
 // Whether an error that a server sent inside a reply is about the request itself: it would be the same again.

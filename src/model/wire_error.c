@@ -77,6 +77,11 @@ bool wire_error_is_money(const struct wire_error *e, const char *body) {
   return has_any(e->kind, kinds) || has_any(e->kind, codes) || has_any(body, codes);
 }
 
+bool wire_error_is_of_the_day(const struct wire_error *e, const char *body) {
+  static const char *const words[] = {"per day", "per-day", "PerDay", "per_day", "daily limit", "daily quota", NULL};
+  return has_any(e->message, words) || has_any(body, words);
+}
+
 bool wire_error_is_key(const struct wire_error *e) {
   static const char *const words[] = {"api key not valid", "invalid api key", "incorrect api key", NULL};
   return has_any(e->message, words);
