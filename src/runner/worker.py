@@ -516,13 +516,14 @@ def patch_extensions(folder, build, missing=not_compiled, file_read=lambda name:
             bound.apply_defaults()
             given = bound.arguments
             where = os.path.join(folder, what_is_built(function.__name__, given))
-            if function.__name__ != "load_inline" or given.get("extra_include_paths") or given.get("extra_ldflags"):
+            files = [*(given.get("extra_include_paths") or []), *(given.get("extra_ldflags") or [])]
+            if function.__name__ != "load_inline" or any(str(file).strip() for file in files):  # [""] is often written
                 of_files.append(given["name"])
                 file_read(given["name"])
             if build:
                 place[0] = where
                 return function(*arguments, **options)
-            if not os.path.isdir(where):
+            if not os.path.isdir(where) or not os.listdir(where):
                 return missing(given["name"], lambda: function(*arguments, **options))
             return extension._import_module_from_library(given["name"], where, given["is_python_module"])
         return make
@@ -536,7 +537,7 @@ def patch_extensions(folder, build, missing=not_compiled, file_read=lambda name:
 def take_extensions(path):
     """On a GPU, where extensions are compiled as the file is imported: those that the judge kept are taken."""
     folder = os.path.dirname(path)
-    if os.path.isdir(os.path.join(folder, "extensions")):
+    if os.path.isdir(os.path.join(folder, "extensions")) and kept_extensions(folder):
         patch_extensions(folder, False, lambda name, compile_now: compile_now())
 
 

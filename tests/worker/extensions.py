@@ -20,6 +20,7 @@ class ModelNew: pass
 INLINE = 'three = load_inline("three", SOURCE, no_implicit_headers=True)\nassert three.value == 3\n'
 FORMS = {
     "inline": HEAD + INLINE,
+    "blank": HEAD + INLINE.replace("no_implicit_headers=True", "no_implicit_headers=True, extra_cflags=[''], extra_ldflags=['']"),
     "broken": HEAD.replace("PyModule_Create", "no_such_function") + INLINE,
     "files": HEAD + "with open(os.path.join(os.path.dirname(__file__), 'three.cpp'), 'w') as file:\n    file.write(SOURCE)\n"
              "three = load('three', [file.name])\n",
@@ -65,6 +66,7 @@ with tempfile.TemporaryDirectory() as work:
         found[form] = there, [p.name for p in folder.glob("extensions/*/*.so")]
         check(f"{form}: {there}, {found[form][1]}, exit {done.returncode}", done.returncode == 0)
     check("text is kept, with what it was made with", found["inline"][1] == ["three.so"] and "made_with" in found["inline"][0])
+    check("so it is with flags that are none, as they are often written", found["blank"][1] == ["three.so"])
     check("where nothing is compiled on import, that is kept", found["late"][0] == ["made_with"])
     check("what is made of files is not compiled here", found["files"][0] == ["made_with"])
     check("what does not compile is not kept", "made_with" not in found["broken"][0])
@@ -73,6 +75,10 @@ with tempfile.TemporaryDirectory() as work:
     check("without fail where all is well", not pathlib.Path(work, "inline", "failed").exists())
     taken = run(TAKE, pathlib.Path(work, "inline"))
     check(f"it is taken, and nothing is compiled: {taken.stdout.strip()}", taken.stdout == "taken\n")
+    made_with = pathlib.Path(work, "blank", "extensions", "made_with")
+    made_with.write_text("another compiler\n")
+    anew = run(TAKE, pathlib.Path(work, "blank"))
+    check(f"what another compiler made is compiled anew: {anew.stdout.strip()}", anew.stdout == "compiled\n")
     other = pathlib.Path(work, "inline", "candidate.py")
     other.write_text(other.read_text().replace('"value", 3', '"value", 4'))
     compiled = run(TAKE, pathlib.Path(work, "inline"))
