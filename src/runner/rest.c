@@ -21,6 +21,8 @@ enum rest_state rest_look(struct rest *r, bool parked, int64_t run_ns, int64_t w
   r->run_ns += run_ns;
   r->wall_ns += wall_ns;
   r->last_run_ns = run_ns;
+  r->restless += !r->parked;
+  r->restless_ns += r->parked ? 0 : run_ns;
   const bool rested = parked && r->parked;
   r->parked = parked;
   if (rested && (run_ns < STOPPING_NS || run_ns < pause_ns / PART))
@@ -31,6 +33,6 @@ enum rest_state rest_look(struct rest *r, bool parked, int64_t run_ns, int64_t w
 }
 
 int64_t rest_work_ns(const struct rest *r) {
-  int64_t work_ns = r->run_ns - r->looks * r->last_run_ns;
+  int64_t work_ns = r->restless_ns - r->restless * r->last_run_ns;
   return work_ns > 0 ? work_ns : 0;
 }

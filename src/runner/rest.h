@@ -17,6 +17,8 @@
 
 struct rest { // zeros at the start
   int looks;
+  int restless;            // pauses that began with something at work
+  int64_t restless_ns;     // of these
   bool parked;             // at the last look; before the first one the caller sets it
   int64_t run_ns, wall_ns; // of all pauses
   int64_t last_run_ns;
@@ -31,7 +33,7 @@ int64_t rest_pause_ns(const struct rest *r);
 // `run_ns`: processor time of these threads during the pause, all together and with those that ended.
 enum rest_state rest_look(struct rest *r, bool parked, int64_t run_ns, int64_t wall_ns);
 
-// Of all looks: the processor time that was no stopping and continuing.
+// Of the pauses that began with something at work: the processor time that was no stopping and continuing.
 int64_t rest_work_ns(const struct rest *r);
 
 #endif

@@ -66,6 +66,7 @@ static void stolen_time_is_no_work(void **state) {
   (void)state;
   struct rest r;
   assert_int_equal(settle((struct threads){.stop_ns = 20 * US, .taken_ns = 30 * MS, .parked = true}, &r), REST_REACHED);
+  assert_int_equal(rest_work_ns(&r), 0);
 }
 
 // A futex call that returns at once, over and over: parked at every look.
