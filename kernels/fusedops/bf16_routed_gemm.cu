@@ -318,7 +318,11 @@ static __device__ void store_tile(const float (&d)[F::BM / 2], const CUtensorMap
 #pragma unroll
   for (int q = 0; q < F::BM / F::BOX; q++) {
     unsigned char *box = slots + q % SLOTS * SLOT;
-    if (threadIdx.x % 128 == 0)
+    // Each slot waits for the box before in it. Where a tile's boxes do not end with the last slot, that is another
+    // number of boxes ago for the next tile, which waits for all.
+    if (threadIdx.x % 128 == 0 && q == 0 && F::BM / F::BOX % SLOTS != 0)
+      asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+    else if (threadIdx.x % 128 == 0)
       asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(SLOTS - 1) : "memory");
     asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory");
 #pragma unroll
