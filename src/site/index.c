@@ -59,7 +59,7 @@ static void count_row(struct site_group *g, const struct site_row *row) {
   g->n_unstable += row->rank.why == SCORE_ELIGIBLE && row->score.unstable;
   g->n_cheats += row->score.cheat[0] != '\0';
   g->n_replaced += row->rank.why == SCORE_REPLACED;
-  g->n_failed += !score_is_right(&row->score) && !row->score.cheat[0];
+  g->n_failed += !row->score.replaced && !score_is_right(&row->score) && !row->score.cheat[0];
 }
 
 static enum assay_status mark_replaced(struct site *site, const struct score_group *g, struct assay_error *err) {

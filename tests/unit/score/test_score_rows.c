@@ -276,10 +276,18 @@ static void the_newest_counts(void **state) {
       judged("made 2", "m/e.cu", "8", 2), // draws of a method
       judged("old", "kernels/f.cu", "9", 7),
       judged("new", "kernels/f.cu", "9", 8), // the newer one is wrong
+      judged("old", "kernels/g.cu", "10", 1),
+      judged("new", "kernels/g.cu", "10", 2), // and can be ranked nowhere: its draws were known
+      judged("old", "kernels/h.cu", "11", 1),
+      judged("new", "kernels/h.cu", "11", 2), // likewise: it has no time
+      judged("a", "/workspace/i.cu", "12", 1),
+      judged("b", "/workspace/i.cu", "13", 2), // of two machines, it may be
+      judged("old", "kernels/j.cu", "14", 1),
+      judged("new", "kernels/j.cu", "14", 2), // the older one has no time, either
   };
   enum { N = sizeof rows / sizeof *rows };
-  static const bool replaced[N] = {true,  false, true,  false, false, false, false,
-                                   false, false, false, false, false, true};
+  static const bool replaced[N] = {true,  false, true,  false, false, false, false, false, false, false, false,
+                                   false, true,  false, false, false, false, false, false, false, true,  false};
   struct score_row *all[N];
   const struct score_row *read[N];
   struct score_rank ranks[N];
@@ -288,6 +296,8 @@ static void the_newest_counts(void **state) {
   int n;
   rows[10].method = rows[11].method = "sample, gpt-x";
   rows[13].reason = ASSAY_REASON_WRONG_VALUE;
+  rows[15].foreknown = true;
+  rows[17].time_ns = rows[20].time_ns = rows[21].time_ns = NAN;
   for (int i = 0; i < N; i++)
     read[i] = all[N - 1 - i] = &rows[i];
   assert_int_equal(score_mark_replaced(all, N, &err), ASSAY_OK);
@@ -302,8 +312,8 @@ static void the_newest_counts(void **state) {
   assert_true(ranks[0].why == SCORE_REPLACED && !ranks[1].why && ranks[12].why == SCORE_REPLACED);
   assert_int_equal(score_tasks(read, N, &newest, NULL, &tasks, &n, &err), ASSAY_OK);
   assert_int_equal(n, 1);
-  assert_int_equal(tasks->n_judged, N - 3);
-  assert_int_equal(tasks->n_right, N - 4);
+  assert_int_equal(tasks->n_judged, N - 4);
+  assert_int_equal(tasks->n_right, N - 5);
   base_free(tasks);
 }
 
