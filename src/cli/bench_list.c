@@ -128,15 +128,22 @@ static enum assay_status add_item(struct bench *b, const struct bench_item *like
   *item = *like;
   item->define = twin->define;
   item->expect = twin->expect ? twin->expect : twin->define ? NULL : "pass"; // the default for a file itself
-  item->label = twin->define  ? arena_printf(&b->arena, "%s -D%s", like->path, twin->define)
-                : like->label ? like->label
-                              : like->path;
+  if (like->label && !twin->define) {
+    item->label = like->label;
+    return ASSAY_OK;
+  }
+  struct buf label = {0};
+  cli_put_label(like->path, &b->judging.defines, &label);
+  if (twin->define)
+    buf_printf(&label, " -D%s", twin->define);
+  item->label = label.failed ? NULL : arena_strdup(&b->arena, buf_str(&label));
+  buf_release(&label);
   return item->label ? ASSAY_OK : error_nomem(err, "a list of candidates");
 }
 
 // A twin may be wrong at one workload only, and is then judged only there.
-static bool shows(const char *workload, const struct twin *twin) {
-  return !twin->workload || strcmp(twin->workload, workload) == 0;
+static bool shows(struct bench *b, const struct bench_item *at, const struct twin *twin) {
+  return !twin->workload || strcmp(cli_workload_name(at->task_path, twin->workload, &b->arena), at->workload) == 0;
 }
 
 // An item for every workload that --workload stands for, and every twin that shows there.
@@ -150,7 +157,7 @@ static enum assay_status add_items(struct bench *b, struct bench_item *like, con
   for (int w = 0; !status && workloads[w]; w++) {
     like->workload = workloads[w];
     for (int i = 0; i < (b->twins ? d->n_twins : 1) && !status; i++)
-      if (!b->twins || shows(workloads[w], &d->twins[i]))
+      if (!b->twins || shows(b, like, &d->twins[i]))
         status = add_item(b, like, &d->twins[i], err);
   }
   return status;

@@ -142,10 +142,16 @@ static enum assay_status judge_one(struct arguments *a, struct store *store, con
   if (status || !store)
     return status;
   struct store_verdict key;
-  record_key("", o, v->task_name, candidate, v->candidate_hash, v->settings_hash, &key);
+  struct buf label = {0};
+  cli_put_label(candidate, &a->judging.defines, &label);
   char *command = cli_repeat_command(&a->judging, a->task, candidate, v);
-  status = record_put(store, &key, v, command ? command : "", err);
+  status = buf_status(&label, err);
+  if (!status) {
+    record_key("", o, v->task_name, buf_str(&label), v->candidate_hash, v->settings_hash, &key);
+    status = record_put(store, &key, v, command ? command : "", err);
+  }
   base_free(command);
+  buf_release(&label);
   if (status)
     assay_verdict_release(v);
   return status;

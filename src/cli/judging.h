@@ -128,6 +128,8 @@ bool cli_is_workload_pattern(const char *text);
 // ASSAY_ERR_USAGE: none.
 enum assay_status cli_workloads_of(const char *task_path, const char *pattern, struct arena *arena,
                                    const char *const **names, struct assay_error *err);
+// The one name that sizes have for a task, however they were written; any other text as it is. In the arena.
+const char *cli_workload_name(const char *task_path, const char *asked, struct arena *arena);
 
 // --- candidates (candidate.c)
 
@@ -171,6 +173,10 @@ void cli_baselines_close(struct cli_judging *j);
 // A compiler's messages with the path that the user gave in place of the judge's name for its copy. Appends to `out`.
 // Twins ("x.cu -DTAIL") are files too.
 void cli_own_paths(const char *text, const char *candidate, struct buf *out);
+
+// What a verdict's candidate is called: with the command's macros it is another kernel ("x.cu -DTILE=64"), as twins
+// are.
+void cli_put_label(const char *candidate, const struct cli_list *defines, struct buf *out);
 
 // --- verdicts as a table (verdict_row.c)
 

@@ -15,6 +15,12 @@ static bool of_a_path(char c) {
   return isalnum((unsigned char)c) || (c && strchr("_./-", c));
 }
 
+void cli_put_label(const char *candidate, const struct cli_list *defines, struct buf *out) {
+  buf_puts(out, candidate);
+  for (int i = 0; i < defines->n; i++)
+    buf_printf(out, " -D%s", defines->items[i]);
+}
+
 // The length of `name` at `at`, where it is a whole file name and a place follows; else 0.
 static size_t named(const char *text, const char *at, const char *name, size_t n) {
   bool begins = at == text || !of_a_path(at[-1]);

@@ -259,11 +259,13 @@ static enum assay_status tune(struct arguments *a, struct store *store, const ch
                               struct tuner_result *result, struct assay_error *err) {
   struct task task;
   struct buf run = {0}, folder = {0};
+  struct arena arena = {0};
   struct assay_judge_options *o = &a->judging.options;
   enum assay_status status = task_read(task_path, o->as_published, &task, err);
   if (status)
     return status;
   o->task = task_path;
+  o->workload = cli_workload_name(task_path, o->workload, &arena);
   a->tuner.store = store;
   a->tuner.seed = a->seed;
   status = cli_use_candidate(&a->judging, a->file, true, err);
@@ -282,6 +284,7 @@ static enum assay_status tune(struct arguments *a, struct store *store, const ch
     status = print(a, result, store, err);
   buf_release(&run);
   buf_release(&folder);
+  arena_release(&arena);
   task_release(&task);
   return status;
 }

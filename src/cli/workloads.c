@@ -20,7 +20,7 @@ static bool takes(const char *pattern, const char *name) {
 }
 
 // Sizes get the one name that they have, however they were written; what is wrong with them the judge will say.
-static const char *name_of(const char *task_path, const char *asked, struct arena *arena) {
+const char *cli_workload_name(const char *task_path, const char *asked, struct arena *arena) {
   struct task t;
   struct workload w;
   struct assay_error ignored = {0};
@@ -44,7 +44,7 @@ enum assay_status cli_workloads_of(const char *task_path, const char *pattern, s
   const char **list = arena_calloc(arena, (size_t)most + 1, sizeof *list);
   bool failed = !list;
   if (!failed && !several)
-    failed = !(list[n++] = arena_strdup(arena, name_of(task_path, pattern, arena)));
+    failed = !(list[n++] = arena_strdup(arena, cli_workload_name(task_path, pattern, arena)));
   for (int i = 0; several && i < t.n_workloads && !failed; i++)
     if (takes(pattern, t.workloads[i].name))
       failed = !(list[n++] = arena_strdup(arena, t.workloads[i].name));
