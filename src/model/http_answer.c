@@ -168,7 +168,8 @@ bool http_take_error(struct exchange *x, const struct model_client_options *o, l
   bool money = status == 402 || (status == 429 && wire_error_is_money(&e, buf_str(&t->plain))) ||
                (refused && wire_error_is_money(&e, e.message)); // Anthropic says so with status 400
   // A day's quota that is used up, unless the server says how long to wait: some count the last 24 hours.
-  money = money || (status == 429 && !asked_wait(t) && wire_error_is_of_the_day(&e, buf_str(&t->plain)));
+  bool told = asked_wait(t) || strcasestr(e.message, "try again in") || (should && strcmp(should, "true") == 0);
+  money = money || (status == 429 && !told && wire_error_is_of_the_day(&e, buf_str(&t->plain)));
   bool servers = status == 408 || status == 409 || status == 429 || status >= 500; // not the request's own fault
   bool later = should ? strcmp(should, "true") == 0 : servers;
   bool busy = status == 429 || status == 503 || status == 529;

@@ -41,7 +41,9 @@ static bool read_row(const char *line, struct arena *arena, struct price *out) {
       !read_number(output, NAN, &out->output) || !read_number(written, out->input, &out->written))
     return false;
   if (strcmp(tier, "-") != 0 &&
-      sscanf(tier, "%lf:%lf:%lf%1s", &out->long_tokens, &out->long_input, &out->long_output, rest) != 3)
+      (tier[strspn(tier, "0123456789.:eE+")] ||
+       sscanf(tier, "%lf:%lf:%lf%1s", &out->long_tokens, &out->long_input, &out->long_output, rest) != 3 ||
+       !isfinite(out->long_tokens + out->long_input + out->long_output)))
     return false;
   out->model = arena_strdup(arena, model);
   return true;

@@ -124,7 +124,8 @@ bool wire_error_is_cap(const struct wire_error *e) {
 // The templates of Gemma and of older models of Mistral, as vLLM and llama.cpp pass their words on.
 static bool is_system(const struct wire_error *e) {
   static const char *const words[] = {"system role", "role system", "role 'system'", "\"system\" role", NULL};
-  static const char *const roles[] = {"only user and assistant roles", "roles must alternate user/assistant", NULL};
+  static const char *const roles[] = {"only user and assistant roles", "roles must alternate user/assistant",
+                                      "developer instruction is not enabled", "does not support 'system'", NULL};
   return (has_any(e->message, words) && strcasestr(e->message, "support")) || has_any(e->message, roles);
 }
 

@@ -430,6 +430,14 @@ static const struct failure failures[] = {
      1,
      "quota left",
      ""},
+    {{{.status = 429,
+       .body = "{\"error\":{\"message\":\"Rate limit reached on requests per day (RPD): Limit 9. Please try again in "
+               "8.6s.\",\"code\":\"rate_limit_exceeded\"}}"}},
+     1,
+     MODEL_UNSERVED,
+     3,
+     "RPD",
+     ""},
     {{{.status = 402, .body = "{\"error\":{\"type\":\"billing_error\",\"message\":\"pay\"}}"}},
      1,
      MODEL_ENDED,
@@ -622,6 +630,9 @@ static void refusals_in_many_words(void **state) {
       {"{\"error\":{\"code\":400,\"message\":\"Conversation roles must alternate user/assistant/user/assistant/...\"}}",
        "system"},
       {"{\"error\":{\"message\":\"Only user and assistant roles are supported!\",\"code\":400}}", "system"},
+      {"{\"error\":{\"code\":400,\"message\":\"Developer instruction is not enabled for models/gemma-3-27b-it\","
+       "\"status\":\"INVALID_ARGUMENT\"}}",
+       "system"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const struct scripted script[] = {{.status = 400, .body = cases[i].body}, {.body = GOOD}};
