@@ -42,7 +42,8 @@ check: all
 
 install: programs
 	DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
-	@test -n "$(DESTDIR)" || test "$$(id -u)" != 0 || ! command -v ldconfig >/dev/null || ldconfig
+	@test -n "$(DESTDIR)" || test "$$(id -u)" != 0 || { PATH="$$PATH:/usr/sbin:/sbin"; ! command -v ldconfig >/dev/null || \
+	  ldconfig || echo "ldconfig failed: run it, for the loader does not know libassay yet" >&2; }
 
 uninstall:
 	@tools/install/uninstall "$(DESTDIR)" "$(PREFIX)"

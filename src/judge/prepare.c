@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -130,6 +131,14 @@ static int fence_line(const char *text, size_t bytes) {
   return 0;
 }
 
+// The line that "FILE:LINE: ..." names; 0: none.
+static int line_named(const char *error, size_t n) {
+  for (size_t i = 0; i + 1 < n; i++)
+    if (error[i] == ':' && error[i + 1] >= '0' && error[i + 1] <= '9')
+      return atoi(error + i + 1);
+  return 0;
+}
+
 void session_take_build(struct session *s, struct build_result *r) {
   static const enum assay_reason reasons[] = {ASSAY_REASON_PASS, ASSAY_REASON_BUILD_FAILED, ASSAY_REASON_BUILD_TIMEOUT,
                                               ASSAY_REASON_BUILD_LIMIT};
@@ -144,11 +153,13 @@ void session_take_build(struct session *s, struct build_result *r) {
   if (r->outcome != BUILD_OK) {
     const char *error;
     size_t line = build_first_error(r->diagnostics, &error);
-    int fence = reasons[r->outcome] == ASSAY_REASON_BUILD_FAILED ? fence_line(s->source, s->source_bytes) : 0;
-    if (fence > 0)
+    // Prose before the fence, or the fence itself, is what the compiler does not understand; one in a comment is not.
+    int fence =
+        reasons[r->outcome] == ASSAY_REASON_BUILD_FAILED && line > 0 ? fence_line(s->source, s->source_bytes) : 0;
+    if (fence > 0 && line_named(error, line) <= fence)
       session_decide(s, reasons[r->outcome],
                      "%.*s; line %d is a Markdown fence (```): of a model's reply the code alone is a candidate",
-                     (int)(line < 320 ? line : 320), line > 0 ? error : "", fence);
+                     (int)(line < 320 ? line : 320), error, fence);
     else if (line > 0)
       session_decide(s, reasons[r->outcome], "%.*s", (int)(line < 400 ? line : 400), error);
     else

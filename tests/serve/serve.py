@@ -482,13 +482,13 @@ def check_no_drain(assay, folder):
 
 
 def check_limit(assay, folder):
-    """--limit 2: a judgement that takes longer is ended, tried again, and given up; another is judged."""
-    server = Server(assay, folder, "--limit", "2")
-    body = submission(candidates=[{"name": "slow.c", "source": slow("limit", 8)}, {"name": "quick.c", "source": relu("limit")}])
+    """--limit 4: a judgement that takes longer is ended, tried again, and given up; another is judged."""
+    server = Server(assay, folder, "--limit", "4")
+    body = submission(candidates=[{"name": "slow.c", "source": slow("limit", 30)}, {"name": "quick.c", "source": relu("limit")}])
     first, second = server.ask("POST", "/v1/jobs", body, "me")[2]["jobs"]
     now = server.wait(first)
     check((now["state"], now["faults"]) == ("given_up", 3), "a judgement beyond --limit is given up", now)
-    check("took longer than 2 s (--limit)" in (now["why"] or ""), "and why is said", now)
+    check("took longer than 4 s (--limit)" in (now["why"] or ""), "and why is said", now)
     check(server.wait(second)["state"] == "done", "the next one is judged")
     server.end()
 
