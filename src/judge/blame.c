@@ -19,9 +19,9 @@ static bool may_lack_something(enum assay_reason reason) {
 }
 
 // A source that can use a GPU may also do without: then its failure is its own, unless what was raised is about GPUs,
-// or about what is forbidden on the CPU alone (the word is ask_nothing_forbidden's, in worker.py).
+// or is Inductor's, which runs a compiler as it is called: forbidden on the CPU alone.
 static bool is_about_a_gpu(const struct assay_verdict *v) {
-  static const char *const words[] = {"cuda", "gpu", "nvidia", "driver", "triton", "locked process"};
+  static const char *const words[] = {"cuda", "gpu", "nvidia", "driver", "triton", "InductorError"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (strcasestr(v->detail, words[i]) || (v->diagnostics && strcasestr(v->diagnostics, words[i])))
       return true;

@@ -1355,7 +1355,8 @@ def asked_for(source):
             found.update({"CUDA"} if node.value.endswith(".cu") else ())
         elif isinstance(node, ast.Attribute):
             # torch.compile's Inductor runs a compiler when it is called, which a module on the CPU may not.
-            found.update({"GPU"} if node.attr in ("cuda", "compile") else ())
+            of_torch = isinstance(node.value, ast.Name) and node.value.id == "torch"
+            found.update({"GPU"} if node.attr == "cuda" or (node.attr == "compile" and of_torch) else ())
         elif isinstance(node, ast.Call) and is_call_of(node, "load_inline"):
             given = node.args[2:3] + [k.value for k in node.keywords if k.arg == "cuda_sources"]
             found.update({"CUDA"} if any(getattr(value, "elts", True) and getattr(value, "value", True)
