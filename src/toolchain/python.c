@@ -168,17 +168,18 @@ static enum assay_status read_versions(const struct python_build *b, struct buil
   return status;
 }
 
-static bool is_file_of(const char *path, size_t least, size_t most) {
+bool python_is_file_of(const char *path, size_t least, size_t most) {
   struct stat st;
-  return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && (size_t)st.st_size >= least && (size_t)st.st_size <= most;
+  return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 && (size_t)st.st_size >= least &&
+         (size_t)st.st_size <= most;
 }
 
 // A build may import the candidate, which may write in its folder: what is there afterwards is looked at before it is
 // used. NULL: it is as it was left by worker.py; else what the candidate did.
 static const char *find_change(const struct python_build *b, const char *source_path) {
-  if (!is_file_of(b->compile.library, 1, VERSION_LINE))
+  if (!python_is_file_of(b->compile.library, 1, VERSION_LINE))
     return "the build left no line of versions where worker.py writes one: the file writes there itself";
-  if (!is_file_of(source_path, b->source_bytes, b->source_bytes))
+  if (!python_is_file_of(source_path, b->source_bytes, b->source_bytes))
     return "the file removed or replaced its own source while it was built";
   char *text = NULL;
   size_t n = 0;

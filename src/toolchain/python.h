@@ -47,6 +47,10 @@ enum assay_status python_build_start(const struct python_place *p, const struct 
 enum assay_status python_build_finish(struct python_build *b, struct build_result *out, struct assay_error *err);
 void python_build_cancel(struct python_build *b); // kills and frees; NULL is fine
 
+// Whether a path in a folder that a candidate could write to is a file of its own, of so many bytes: a link would lead
+// the judge to other files.
+bool python_is_file_of(const char *path, size_t least, size_t most);
+
 // What is sent to a worker for a workload, as JSON: {"task", "symbols": {"M": 3}, "inputs": [{"name", "static"}],
 // "outputs": ["y"], "init": "K, N" or null}. The names of the workload and of the probe are not sent.
 struct plan_subject;

@@ -3,7 +3,6 @@
 // PyTorch by then runs it.
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -42,12 +41,6 @@ static struct python_worker_options worker_options(const struct python_program *
 
 // ---- extensions
 
-// The source may have put anything there while it was imported: a link would lead the judge to files of its own.
-static bool is_own_file(const char *path) {
-  struct stat st;
-  return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1;
-}
-
 // Imports the source in a process that knows of no workload, and keeps what that compiled. Where it comes to nothing,
 // the worker that records compiles them itself, and says what is wrong.
 static enum assay_status compile_extensions(struct python_program *p, struct lift_worker *w, struct assay_error *err) {
@@ -69,7 +62,8 @@ static enum assay_status compile_extensions(struct python_program *p, struct lif
   if (!status)
     l->spent_ns += clock_monotonic_ns() - start_ns - end.starved_ns - end.paused_ns;
   snprintf(path, sizeof path, "%s/failed", folder);
-  if (!status && is_own_file(path) && file_read(path, MOST_FAILURE, &failure, &n, NULL) == ASSAY_OK && n > 0) {
+  if (!status && python_is_file_of(path, 1, MOST_FAILURE) &&
+      file_read(path, MOST_FAILURE, &failure, &n, NULL) == ASSAY_OK) {
     for (size_t i = 0; i < n; i++) // one line of text, whatever it was
       failure[i] = failure[i] && (unsigned char)failure[i] < ' ' ? ' ' : failure[i];
     p->failure = arena_strndup(&l->arena, failure, n);

@@ -116,6 +116,28 @@ static void links_are_not_followed(void **state) {
   assert_false(python_keep_restore(f->cache, "key", f->again));
 }
 
+// What a candidate says of a failure is read from its folder: it may be a link to a file of the judge's.
+static void own_files_are_no_links(void **state) {
+  struct fixture *f = *state;
+  char file[512], link_[512], twin[512];
+  put(f, "secret", "a key");
+  put(f, "build/failed", "an error");
+  in(f, "secret", file);
+  in(f, "build/link", link_);
+  in(f, "build/twin", twin);
+  assert_int_equal(symlink(file, link_), 0);
+  assert_int_equal(link(file, twin), 0);
+  assert_false(python_is_file_of(link_, 1, 4096));
+  assert_false(python_is_file_of(twin, 1, 4096));
+  assert_false(python_is_file_of(f->build, 0, 1 << 20));
+  in(f, "build/none", file);
+  assert_false(python_is_file_of(file, 0, 4096));
+  in(f, "build/failed", file);
+  assert_true(python_is_file_of(file, 1, 8));
+  assert_false(python_is_file_of(file, 1, 7));
+  assert_false(python_is_file_of(file, 9, 4096));
+}
+
 static void odd_entries_are_not_believed(void **state) {
   const struct fixture *f = *state;
   static const char *const odd[] = {
@@ -180,6 +202,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(libraries_come_back, set_up, tear_down),
       cmocka_unit_test_setup_teardown(nothing_without_the_line, set_up, tear_down),
       cmocka_unit_test_setup_teardown(links_are_not_followed, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(own_files_are_no_links, set_up, tear_down),
       cmocka_unit_test_setup_teardown(odd_entries_are_not_believed, set_up, tear_down),
       cmocka_unit_test_setup_teardown(what_names_an_entry, set_up, tear_down),
   };
