@@ -16,7 +16,8 @@ def kernels(verdict):
 
 
 def seconds(verdict, part="total"):
-    return verdict["durations_ns"][part] / 1e9
+    """0 where nothing was judged, as for want of an interpreter."""
+    return (verdict["durations_ns"] or {}).get(part, 0) / 1e9
 
 
 def line(verdict):
