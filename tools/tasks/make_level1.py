@@ -241,7 +241,7 @@ pool(45, "avg_pool_2d", "Mean over non-overlapping 11 x 11 windows of images", "
                (3, 1, 43, 21)))
 pool(46, "avg_pool_3d", "Mean over strided windows of volumes, padding counted", "AveragePool", 3,
      "count_include_pad = 1, kernel_shape = [3, 3, 3], pads = [1, 1, 1, 1, 1, 1], strides = [2, 2, 2]",
-     workloads("N C D H W", (16, 32, 128, 128, 256), (2, 4, 16, 16, 32), (1, 1, 1, 1, 1), (2, 3, 5, 7, 11),
+     workloads("N C D H W", (16, 32, 128, 128, 256), (2, 4, 16, 16, 32), (1, 1, 3, 3, 3), (2, 3, 5, 7, 11),
                (1, 2, 4, 13, 31), (3, 1, 7, 3, 67)))
 
 CUBE = ["B", "M", "N"]

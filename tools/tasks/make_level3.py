@@ -28,6 +28,7 @@ SHAPES = {
         "CLASSES=1..31",
     32: "N=1..10, H=4..32, W=4..32, C128=4..128/4, FEATURES=(C128*(H/4)*(W/4)), C384=3*C128, C512=16..512, "
         "CLASSES=1..1000",
+    44: "M=1..128, S=1..512, E=8..768/8, E3=3*E, E4=4*E",  # the module's own 4, which no argument changes
 }
 
 LEVEL = Level(3, count=50, ragged_limit=1 << 18, shapes=SHAPES)
