@@ -3,6 +3,7 @@
 """Thousands of judgements in one bench, honest, wrong, crashing and hanging ones mixed; and faults of the machine.
 
     bench/endurance.py ASSAY [--count N] [--faults N] [--out OUT.json] [--seed N] [--work DIR] [--timed]
+                             [--timeout SECONDS]
 
 While one `assay bench` judges --count files (default 10000), its memory, descriptors, threads, processes and temporary
 files are sampled. At the end each must be flat: the second half of the run needs no more than the first, but for what a
@@ -129,7 +130,7 @@ def make_files(folder, count, seed):
 
 def command(a, files, store):
     timing = ["--samples", "10"] if a.timed else ["--no-timing"]
-    return [a.assay, "bench", "kernelbench/1", "--from", str(files), "--device", "cpu", *timing, "--timeout", "3",
+    return [a.assay, "bench", "kernelbench/1", "--from", str(files), "--device", "cpu", *timing, "--timeout", str(a.timeout),
             "--seed", "7", "--secret", "8", "--store", str(store), "--run", "endurance"]
 
 
@@ -410,6 +411,17 @@ FAULTS = {"disk_full": disk_full, "temporary_full": temporary_full, "locked": lo
           "clock": clock, "children": kill_children, "killed": killed}
 
 
+def write(path, found):
+    """After each step, since a run may be ended from outside."""
+    try:
+        commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=HOUSE, capture_output=True, text=True).stdout.strip()
+    except OSError:
+        commit = ""
+    path.write_text(json.dumps({"command": " ".join(["bench/endurance.py", *sys.argv[1:]]), "commit": commit,
+                                "date": str(datetime.date.today()), "machine": platform.processor() or
+                                platform.machine(), "cpus": os.cpu_count(), "found": found}, indent=1) + "\n")
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("assay")
@@ -418,6 +430,7 @@ def main():
     p.add_argument("--only", action="append", choices=FAULTS, help="only these faults; may be repeated")
     p.add_argument("--kills", type=int, default=6, help="how often the bench is killed")
     p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--timeout", type=int, default=3, help="of a call, in seconds: what a hanging candidate takes")
     p.add_argument("--timed", action="store_true", help="take times, too")
     p.add_argument("--out", type=pathlib.Path)
     p.add_argument("--work", type=pathlib.Path, help="an empty folder, kept; default: a temporary one")
@@ -437,11 +450,8 @@ def main():
         except Failed as e:
             found[name], failed = f"FAILED: {e}", failed + 1
         print(f"{name} ({time.monotonic() - begin:.1f} s): {json.dumps(found[name])}", flush=True)
-    if a.out:
-        commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=HOUSE, capture_output=True, text=True).stdout.strip()
-        a.out.write_text(json.dumps({"command": " ".join(["bench/endurance.py", *sys.argv[1:]]), "commit": commit,
-                                     "date": str(datetime.date.today()), "machine": platform.processor() or
-                                     platform.machine(), "cpus": os.cpu_count(), "found": found}, indent=1) + "\n")
+        if a.out:
+            write(a.out, found)
     if not a.work and not failed:
         shutil.rmtree(folder)
     return 1 if failed else 0

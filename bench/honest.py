@@ -3,7 +3,7 @@
 """Judges honest kernels again and again, each time with other seeds and secrets: how often is a right kernel refused?
 
     bench/honest.py ASSAY OUT.json [--verdicts N] [--seconds N] [--jobs N] [--only GLOB] [--own] [FILE...]
-    bench/honest.py ASSAY OUT.json --device cuda [...] [FILE...]      with as many jobs as the GPU has memory for
+    bench/honest.py ASSAY OUT.json --device cuda [--gpus N] [...] [FILE...]    with as many jobs as the GPUs have memory for
 
 The kernels are those of tests/cases, tests/kernelbenchx and tests/fusedops that must pass, in every form that must
 pass, and FILEs; and, without --own, each of them that calls exp, log, tanh, erf or the like once more with the
@@ -73,7 +73,7 @@ def sources(paths, libraries):
     return found
 
 
-def judge_chunk(o, suite, chunk, end, enough):
+def judge_chunk(o, number, suite, chunk, end, enough):
     """What a bench of {name: source} printed, verdicts, and "" or why it is none; nothing where the time is over."""
     left = None if end == float("inf") else end - time.monotonic()
     if enough.is_set() or (left is not None and left <= 0):
@@ -81,9 +81,10 @@ def judge_chunk(o, suite, chunk, end, enough):
     with tempfile.TemporaryDirectory() as folder:
         for name, text in chunk.items():
             (pathlib.Path(folder) / name).write_text(text)
+        gpu = {"CUDA_VISIBLE_DEVICES": str(number % o.gpus)} if o.gpus > 1 else {}
         bench = subprocess.Popen([o.assay, "bench", suite, "--from", folder, "--json", "--no-store", "--threads", "1",
                                   "--no-timing", "--again", "--store", f"{folder}/store", "--device", o.device],
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **gpu})
         try:
             text, words = bench.communicate(timeout=left)
         except subprocess.TimeoutExpired:
@@ -147,8 +148,8 @@ def judge_round(o, kernels, result, begin, seen):
     """All kernels once, unless there are verdicts enough or the time is over before."""
     before, enough = result["verdicts"] + result["not_judged"], threading.Event()
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
-        running = [pool.submit(judge_chunk, o, suite, chunk, begin + o.seconds, enough)
-                   for suite, chunk in chunks(kernels, result["judged"])]
+        running = [pool.submit(judge_chunk, o, number, suite, chunk, begin + o.seconds, enough)
+                   for number, (suite, chunk) in enumerate(chunks(kernels, result["judged"]))]
         for i, done in enumerate(concurrent.futures.as_completed(running)):
             verdicts, failure = done.result()
             keys = [(v["seed"], v["secret"]) for v in verdicts]
@@ -176,6 +177,7 @@ def main():
     parser.add_argument("--verdicts", type=int, default=10000)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--gpus", type=int, default=1)
     parser.add_argument("--only", default="*")
     parser.add_argument("--own", action="store_true")
     parser.add_argument("--device", choices=FOLDERS, default="cpu")

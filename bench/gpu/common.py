@@ -3,10 +3,12 @@
 import datetime
 import json
 import os
+import queue
 import re
 import statistics
 import subprocess
 import sys
+import threading
 import time
 import traceback
 
@@ -104,6 +106,78 @@ def option(arguments, name, default):
     value = arguments.pop(arguments.index(name) + 1)
     arguments.remove(name)
     return value
+
+
+def gpus_here():
+    """As many as CUDA_VISIBLE_DEVICES or nvidia-smi lists; 1 where there is none, so that a script can be tried on a CPU."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES"):
+        return len(os.environ["CUDA_VISIBLE_DEVICES"].split(","))
+    _, code, out, _ = run(["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"])
+    return len(out.split()) if code == 0 and out.split() else 1
+
+
+def place(gpu, gpus, **more):
+    """Options for run(): this GPU alone is seen, and a part of the processors is used."""
+    cpus, visible = sorted(os.sched_getaffinity(0)), os.environ.get("CUDA_VISIBLE_DEVICES")
+    own = cpus[gpu * len(cpus) // gpus:(gpu + 1) * len(cpus) // gpus] or cpus
+    return {"env": {**os.environ, "CUDA_VISIBLE_DEVICES": visible.split(",")[gpu] if visible else str(gpu), **more},
+            "preexec_fn": lambda: os.sched_setaffinity(0, own)}
+
+
+def share(jobs, gpus, each, seconds, act):
+    """act(job, gpu, left) for each job, `each` at once on each GPU, until there is none or the seconds have passed;
+    `left` is what is left of them then. Returns how many were begun. An exception of one ends the script, at the end."""
+    todo, end, begun, failed = queue.Queue(), time.monotonic() + seconds, [], []
+    for job in jobs:
+        todo.put(job)
+
+    def work(gpu):
+        while time.monotonic() < end:
+            try:
+                job = todo.get_nowait()
+            except queue.Empty:
+                return
+            begun.append(job)
+            try:
+                act(job, gpu, end - time.monotonic())
+            except Exception as e:
+                traceback.print_exc(file=sys.stdout)
+                failed.append(e)
+
+    threads = [threading.Thread(target=work, args=(i % gpus,)) for i in range(gpus * each)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
+    return len(begun)
+
+
+def write_rows(path, head, columns, rows):
+    """{head..., "columns": [...], "rows": [...]}, a row a line; whole or not at all, since a run may be ended here."""
+    lines = ",\n".join(json.dumps([row.get(name) for name in columns]) for row in rows)
+    text = json.dumps(head, indent=1)[:-2] + f',\n "columns": {json.dumps(columns)},\n "rows": [\n{lines}\n]}}\n'
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(path + ".new", path)
+
+
+def read_rows(path):
+    """(head, rows) of write_rows(), rows as dictionaries; nothing where there is no such file."""
+    if not os.path.exists(path):
+        return {}, []
+    with open(path, encoding="utf-8") as file:
+        found = json.load(file)
+    columns, rows = found.pop("columns"), found.pop("rows")
+    return found, [dict(zip(columns, row)) for row in rows]
+
+
+def call_of(script, arguments, **more):
+    """What a result says of the call that made it."""
+    return {"command": " ".join([script, *arguments]), "date": datetime.date.today().isoformat(),
+            "commit": run(["git", "rev-parse", "--short=12", "HEAD"])[2].decode().strip(), "machine": machine(),
+            "cpus": len(os.sched_getaffinity(0)), **more}
 
 
 def spread(values):

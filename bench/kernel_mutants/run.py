@@ -2,7 +2,7 @@
 """Makes wrong variants of the shipped kernels, judges them, and says what became of each kind.
 
     bench/kernel_mutants/run.py ASSAY OUT.json [--device cpu|opencl|cuda] [--count N] [--seed N] [--only GLOB]
-                                [--work DIR] [--chunk N] [--strict] [--no-proofs]
+                                [--work DIR] [--chunk N] [--jobs N] [--gpus N] [--seconds S] [--strict] [--no-proofs]
     bench/kernel_mutants/run.py ASSAY OUT.json --device cuda --count 2000       on a machine with a GPU
     bench/kernel_mutants/run.py ASSAY OUT.json --device cuda --proofs           afterwards, anywhere with nvcc
     bench/kernel_mutants/run.py ASSAY OUT.json --device D --again [--state S]... what passed, by a judge that asks more
@@ -13,7 +13,8 @@
 
 cpu: tests/cases, opencl: tests/opencl, cuda: kernels/cuda. Which of all mutants are taken depends on the seed alone: as
 many of each kind as there are, up to an equal share, in turn from each file. They are judged many at a time by `assay
-bench` with a seed and a secret that are the same for all, so that the oracle answers each question once. What has
+bench` with a seed and a secret that are the same for all, so that the oracle answers each question once. --jobs benches
+run at once, on --gpus GPUs in turn. --seconds: then no bench is begun, and what is judged is counted. What has
 passed and does not compile to the same code as the kernel is judged by two other seeds. The rest is looked up in
 equivalent.tsv. Finished chunks are kept in the working folder (default: OUT.json.work): run it again to go on.
 
@@ -46,6 +47,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import engine  # noqa: E402
@@ -96,8 +99,9 @@ def chosen(paths, count, seed):
     return sorted(picked, key=lambda m: (task_of(m.path), m.name))
 
 
-def judge(a, files, suite, look):
+def judge(a, files, suite, look, number=0):
     """Verdicts of (name, text), by name."""
+    gpu = {"CUDA_VISIBLE_DEVICES": str(number % a.gpus)} if a.gpus > 1 else {}
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         by_hash = {}
         for name, text in files:
@@ -106,8 +110,9 @@ def judge(a, files, suite, look):
         command = [a.assay, "bench", suite, "--from", folder, "--device", a.device, "--no-timing", "--json",
                    "--workload", a.workload,
                    "--no-store", "--store", str(pathlib.Path(folder, "none.sqlite")), "--timeout", "3",
-                   "--seed", str(1000 + look), "--secret", str(a.seed + 7919 * look)]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+                   "--seed", str(1000 + look), "--secret", str(a.seed + 7919 * look),
+                   *(["--threads", "1"] if a.jobs > 1 else [])]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env={**os.environ, **gpu})
         try:
             verdicts = json.loads(done.stdout)
         except ValueError:
@@ -160,15 +165,23 @@ def look_at(a, work, wanted, look):
         suites = collections.defaultdict(list)
         for m in todo:
             suites[task_of(m.path).split("/")[0]].append(m)
-        n = 0
-        for suite, members in sorted(suites.items()):
-            for at in range(0, len(members), a.chunk):
-                part = members[at:at + a.chunk]
-                verdicts = judge(a, [(m.name, m.text) for m in part], suite, look)
+        parts = [(suite, members[at:at + a.chunk]) for suite, members in sorted(suites.items())
+                 for at in range(0, len(members), a.chunk)]
+        lock, n = threading.Lock(), [0]
+
+        def one(numbered):
+            number, (suite, part) = numbered
+            if time.monotonic() >= a.end:
+                return
+            verdicts = judge(a, [(m.name, m.text) for m in part], suite, look, number)
+            with lock:
                 work.add([{"id": m.id, "look": look, **facts(verdicts[m.name])} for m in part
                           if m.name in verdicts and verdicts[m.name]["verdict"] != "judge_failed"])
-                n += len(part)
-                print(f"look {look}: {n} of {len(todo)}", file=sys.stderr, flush=True)
+                n[0] += len(part)
+                print(f"look {look}: {n[0]} of {len(todo)}", file=sys.stderr, flush=True)
+
+        with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
+            list(pool.map(one, enumerate(parts)))
 
 
 # ---- the same code
@@ -310,7 +323,11 @@ def score(rows):
 
 
 def said(*command):
-    return subprocess.run(command, capture_output=True, text=True, cwd=HOUSE).stdout.strip()
+    """What a program prints; nothing where there is no such program."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, cwd=HOUSE).stdout.strip()
+    except OSError:
+        return ""
 
 
 def report(a, rows, honest):
@@ -490,6 +507,9 @@ def main():
     p.add_argument("--only", action="append", help="only kernels of this name (a pattern); may be repeated")
     p.add_argument("--work", type=pathlib.Path)
     p.add_argument("--chunk", type=int, default=100, help="how many a bench judges")
+    p.add_argument("--jobs", type=int, default=1, help="benches at once")
+    p.add_argument("--gpus", type=int, default=1, help="that they use in turn")
+    p.add_argument("--seconds", type=float, default=float("inf"), help="begin no bench after so many")
     p.add_argument("--proofs", action="store_true", help="judge nothing, only settle what was judged")
     p.add_argument("--no-proofs", dest="prove", action="store_false", help="do not compare compiled code")
     p.add_argument("--quick", action="store_true", help="look once at the kernels themselves")
@@ -503,6 +523,7 @@ def main():
     p.add_argument("--table", type=pathlib.Path, default=HERE / "equivalent.tsv", help="the arguments")
     p.add_argument("--list", type=pathlib.Path, metavar="FILE")
     a = p.parse_args()
+    a.end = time.monotonic() + a.seconds
     if a.list:
         for m in engine.mutants(a.list.resolve()):
             print(f"{m.id} {m.kind} {m.line}: {m.change}")
