@@ -42,6 +42,14 @@ int bare_open_brackets(const char *text, size_t n) {
   return open;
 }
 
+bool bare_looks_like_code(const struct model_language *l, const char *text, size_t n) {
+  if (!bare_has_entry(l, text, n))
+    return false;
+  if (!l->braces)
+    return memchr(text, '\n', n) || memmem(text, n, "\\n", 2);
+  return memchr(text, '{', n) && memchr(text, '}', n) && bare_open_brackets(text, n) == 0;
+}
+
 // --- without a fence
 
 static size_t line_of(const char *text, size_t n, size_t at) {

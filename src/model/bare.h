@@ -15,6 +15,9 @@ int bare_open_brackets(const char *text, size_t n);
 // Whether any of the names by which a candidate is known is in the text.
 bool bare_has_entry(const struct model_language *l, const char *text, size_t n);
 
+// Whether it is more than a sentence with the entry point in it.
+bool bare_looks_like_code(const struct model_language *l, const char *text, size_t n);
+
 // Where `word` is in the text, from `at` on, whatever its case; n when it is not.
 size_t bare_find(const char *text, size_t n, size_t at, const char *word);
 

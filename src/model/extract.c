@@ -2,17 +2,18 @@
 #include "model/extract.h"
 
 #include <ctype.h>
-#include <jansson.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/alloc.h"
 #include "base/printable.h"
 #include "model/bare.h"
+#include "model/element.h"
 #include "model/fence.h"
+#include "model/json_code.h"
 #include "model/thoughts.h"
 #include "model/tidy.h"
+#include "model/unwrap.h"
 
 static bool has_tag(const struct model_language *l, const char *tag, size_t n) {
   for (int i = 0; l->tags[i]; i++)
@@ -70,26 +71,19 @@ static bool is_no_source(const struct fence_block *b) {
 }
 
 // Changes to a file are no file.
-static bool is_patch(const struct fence_block *b) {
+static bool is_patch(const struct model_language *l, const struct fence_block *b) {
   static const char *const tags[] = {"diff", "patch", NULL};
-  static const char *const begins[] = {"diff --git ",     "--- a/",         "--- /dev/null",
-                                       "*** Begin Patch", "<<<<<<< SEARCH", "@@ -"};
   const struct model_language none = {.tags = tags};
-  size_t at = 0;
-  while (at < b->len && isspace((unsigned char)b->text[at]))
-    at++;
-  for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
-    if (b->len - at >= strlen(begins[i]) && memcmp(b->text + at, begins[i], strlen(begins[i])) == 0)
-      return true;
-  return b->tag_len > 0 && has_tag(&none, b->tag, b->tag_len);
+  return unwrap_is_changes(l, b->text, b->len, b->tag_len > 0 && has_tag(&none, b->tag, b->tag_len));
 }
 
 static void consider(const struct model_language *l, const struct model_language *const *others,
                      const struct fence_block *b, enum model_finish finish, struct choice *best, bool *any) {
   struct choice c = {.block = *b, .whole = is_whole(l, b, finish), .entry = bare_has_entry(l, b->text, b->len)};
   c.foreign = is_foreign(l, others, b);
-  c.patch = best->patch = best->patch || is_patch(b);
-  if ((is_no_program(b) && !c.entry) || is_no_source(b) || is_patch(b) || b->len == 0)
+  bool patch = is_patch(l, b);
+  c.patch = best->patch = best->patch || patch;
+  if ((is_no_program(b) && !c.entry) || is_no_source(b) || patch || b->len == 0)
     return;
   c.score = (has_tag(l, b->tag, b->tag_len) ? SCORE_TAG : 0) + (c.entry ? SCORE_ENTRY : 0) +
             (c.whole ? SCORE_WHOLE : 0) - (c.foreign ? 8 : 0);
@@ -136,52 +130,6 @@ static void put_block(const struct fence_block *b, struct buf *out) {
     tidy_unescape(out);
 }
 
-// Of an object, or of the arguments in it.
-static bool take_member(const json_t *j, const struct model_language *l, struct buf *out) {
-  static const char *const members[] = {"code", "kernel", "source", "solution", "content", "result", "response"};
-  static const char *const inner_objects[] = {"arguments", "parameters", "input", "args", "files"};
-  const json_t *element;
-  bool taken = false;
-  size_t at_element;
-  json_array_foreach(j, at_element, element) {
-    taken = taken || take_member(element, l, out);
-  }
-  for (size_t i = 0; i < sizeof members / sizeof *members && !taken; i++) {
-    const json_t *code = json_object_get(j, members[i]);
-    size_t len = json_string_length(code);
-    taken = json_is_string(code) && bare_has_entry(l, json_string_value(code), len);
-    if (!taken)
-      continue;
-    struct fence_block inner;
-    size_t at = 0;
-    if (fence_next(json_string_value(code), len, &at, &inner))
-      put_block(&inner, out);
-    else
-      buf_append(out, json_string_value(code), len);
-  }
-  for (size_t i = 0; i < sizeof inner_objects / sizeof *inner_objects && !taken; i++) {
-    const json_t *inner = json_object_get(j, inner_objects[i]);
-    taken = inner && take_member(inner, l, out);
-  }
-  return taken;
-}
-
-// {"code": "..."}, {"name": "...", "arguments": {"code": "..."}}: what models that are fond of tools say, and agents
-// that were asked for JSON: {"result": "..."}, after lines of other objects. False: it is nothing of the kind.
-static bool take_json(const char *text, size_t n, const struct model_language *l, struct buf *out) {
-  enum { MOST_TRIES = 64 }; // braces in the words and objects before it
-  bool taken = false;
-  const char *open = n > 0 ? memchr(text, '{', n) : NULL;
-  for (int i = 0; open && !taken && i < MOST_TRIES; i++) {
-    size_t left = n - (size_t)(open - text);
-    json_t *j = json_loadb(open, left, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, NULL);
-    taken = j && take_member(j, l, out);
-    json_decref(j);
-    open = memchr(open + 1, '{', left - 1);
-  }
-  return taken;
-}
-
 // "I cannot help with that", but not "I'm sorry for the confusion" or "I can't see a faster loop".
 static bool sounds_like_refusal(const char *text, size_t n) {
   enum { BEGINNING = 400, NEAR = 60 };
@@ -210,20 +158,54 @@ static void say(struct model_extract *out, enum model_extraction what, const cha
   snprintf(out->detail, sizeof out->detail, "%s", detail);
 }
 
+// The file that the block or the text is, or holds in another dress.
+static bool take_code(const struct model_language *l, const struct fence_block *b, const char *detail,
+                      struct model_extract *out) {
+  const char *how = detail;
+  put_block(b, &out->code);
+  bool clear = unwrap_code(l, &out->code, &how) != UNWRAP_UNCLEAR;
+  if (!clear)
+    buf_clear(&out->code);
+  say(out, clear ? MODEL_CODE : MODEL_NO_CODE, how);
+  return clear;
+}
+
+// Code without a fence.
+static bool take_bare(const struct model_language *l, const struct buf *text, struct model_extract *out) {
+  const struct fence_block all = {.text = buf_str(text), .len = text->len};
+  size_t begin, len;
+  if (!take_code(l, &all, "without a fence", out))
+    return true; // and it is said why there is none
+  bool found = bare_code(l, buf_str(&out->code), out->code.len, &begin, &len);
+  if (found) {
+    struct buf whole = out->code;
+    const char *t = buf_str(&whole) + begin;
+    const struct fence_block b = {.text = t, .len = len, .indent = strspn(t, " \t")};
+    out->code = (struct buf){0};
+    put_block(&b, &out->code);
+    out->code.failed = out->code.failed || whole.failed;
+    buf_release(&whole);
+  } else {
+    buf_clear(&out->code);
+  }
+  return found;
+}
+
 // Without any block of code; patch: but for changes to one.
 static void without_block(const struct buf *text, enum model_finish finish, const struct model_language *l,
                           bool unfinished, bool patch, struct model_extract *out) {
   const char *t = buf_str(text);
-  size_t begin, len;
-  if (take_json(t, text->len, l, &out->code))
+  struct fence_block element;
+  patch = patch || (unwrap_has_patch(t, text->len) && !unwrap_adds_file(l, t, text->len));
+  if (json_take_code(l, t, text->len, &out->code))
     say(out, MODEL_CODE, "from JSON");
+  else if (element_with_code(l, t, text->len, &element))
+    take_code(l, &element, "from between tags", out);
   else if (patch)
     say(out, MODEL_NO_CODE, "the reply is a patch, and no whole file");
-  else if (finish != MODEL_FINISH_LENGTH && bare_code(l, t, text->len, &begin, &len)) {
-    const struct fence_block b = {.text = t + begin, .len = len};
-    put_block(&b, &out->code);
-    say(out, MODEL_CODE, "without a fence");
-  } else if (finish == MODEL_FINISH_REFUSED || sounds_like_refusal(t, text->len))
+  else if (finish != MODEL_FINISH_LENGTH && take_bare(l, text, out))
+    return;
+  else if (finish == MODEL_FINISH_REFUSED || sounds_like_refusal(t, text->len))
     say(out, MODEL_REFUSED, "the model refused");
   else if (finish == MODEL_FINISH_LENGTH || unfinished)
     say(out, MODEL_CUT_OFF,
@@ -310,7 +292,7 @@ enum assay_status model_extract(const char *reply, size_t n, enum model_finish f
     say(out, MODEL_CUT_OFF, "the last code block has no end");
     out->begun = true;
   } else
-    put_block(&best.block, &out->code);
+    take_code(language, &best.block, "", out);
   if (any && best.foreign)
     out->what = MODEL_WRONG_LANGUAGE;
   if (out->what == MODEL_CODE && out->code.len == 0)

@@ -235,6 +235,98 @@ static void fences_of_other_kinds(void **state) {
          MODEL_FINISH_STOP, MODEL_CODE, K);
 }
 
+// The file within what lists, writes or carries it.
+static void in_another_dress(void **state) {
+  (void)state;
+  static const char *const same[] = {
+      // a shell's here-documents, also one that the end of the block ends, and those of which one is the file
+      "```bash\ncat > k.c <<'EOF'\n" K "EOF\ngcc k.c\n```", "```sh\n$ cat <<\"END\" > k.c\n" K "END\n```",
+      "```bash\nmkdir -p a && cat > a/k.c <<-'EOF'\n\t" K "\tEOF\n```",
+      "```bash\nsudo tee k.c <<EOF >/dev/null\n" K "EOF\n```", "```bash\ncat > k.c <<'EOF'\n" K "```",
+      "```c\ncat > k.c <<\\EOF\n" K "EOF\n```", "```bash\ncat > a.h <<'A'\nint a;\nA\ncat > k.c <<'B'\n" K "B\n```",
+      "$ cat > k.c << 'EOF'\n" K "EOF\n$ cc k.c\n",
+      // a notebook's cell, a script's string
+      "```python\n%%writefile k.c\n" K "```", "```python\ncode = r'''\n" K "'''\nopen('k.c', 'w').write(code)\n```",
+      "submit(code=\"\"\"\\\n" K "\"\"\")",
+      // a patch that adds the file
+      "```diff\ndiff --git a/k.c b/k.c\nnew file mode 100644\n--- /dev/null\n+++ b/k.c\n@@ -0,0 +1 @@\n+" K "```",
+      "*** Begin Patch\n*** Add File: a.h\n+int a;\n*** Add File: k.c\n+" K "*** End Patch\n",
+      // elements, and CDATA in them
+      "<file path=\"k.c\"><![CDATA[\n" K "]]></file>",
+      "<answer><plan>assay_kernel loops</plan><source><![CDATA[" K "]]></source></answer>",
+      "<write><path>k.c</path><content>" K "</content></write>",
+      "<calls>\n<invoke name=\"w\">\n<parameter name=\"content\">" K "</parameter>\n</invoke>\n</calls>",
+      "<tool_call>\n<function=w>\n<parameter=content>\n" K "</parameter>\n</function>\n</tool_call>",
+      "<tool_call>w\n<arg_key>content</arg_key>\n<arg_value>" K "</arg_value>\n</tool_call>",
+      // JSON: a name of its own, arguments in a string, ends of lines as they are, and written twice
+      "{\"note\": \"assay_kernel\\nloops\", \"kernel.c\": \"void assay_kernel() {}\\n\"}",
+      "```json\n{\"files\": {\"k.c\": \"void assay_kernel() {}\\n\"}}\n```",
+      "{\"tool_calls\": [{\"function\": {\"name\": \"w\", \"arguments\": \"{\\\"code\\\": \\\"void assay_kernel() "
+      "{}\\\\n\\\"}\"}}]}",
+      "{\"code\": \"" K "\"}", "{\"code\": \"void assay_kernel() {}\\\\n\"}",
+      "{\"role\": \"user\", \"content\": \"int assay_kernel;\"} {\"role\": \"assistant\", \"content\": \"void "
+      "assay_kernel() {}\\n\"}",
+      "[{\"type\": \"tool_use\", \"input\": {\"file_text\": \"void assay_kernel() {}\\n\"}}]"};
+  for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+    expect(same[i], MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("{\"code\": [\"void assay_kernel() {\", \"}\"]}", MODEL_FINISH_STOP, MODEL_CODE, "void assay_kernel() {\n}\n");
+  // What a shell makes of a document, where that is known.
+  expect("```bash\ncat > k.c <<EOF\n// \\$ \\\\ 100$\n" K "EOF\n```", MODEL_FINISH_STOP, MODEL_CODE,
+         "// $ \\ 100$\n" K);
+  // Text like it that is the program's own.
+  expect("```c\n// cat > k.c <<EOF\n" K "```", MODEL_FINISH_STOP, MODEL_CODE, "// cat > k.c <<EOF\n" K);
+  expect("```c\n" K "char *s = \"<![CDATA[\";\n```", MODEL_FINISH_STOP, MODEL_CODE, K "char *s = \"<![CDATA[\";\n");
+  expect("```c\n#include <x.h>\n" K "```\n<b>so</b>", MODEL_FINISH_STOP, MODEL_CODE, "#include <x.h>\n" K);
+}
+
+static void numbers_before_lines(void **state) {
+  (void)state;
+  static const char *const forms[][2] = {{"", ": "},  {" ", " | "}, {"  ", "\t"}, {"", "\xe2\x86\x92"},
+                                         {" ", "  "}, {"", ". "},   {"L", ": "},  {"00", "|"}};
+  static const char *const lines[] = {"#include <x.h>", "", "void assay_kernel() {", "  if (a)", "    b();", "}"};
+  for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
+    for (int fenced = 0; fenced < 2; fenced++) {
+      char reply[1024] = "", code[1024] = "";
+      strcat(reply, fenced ? "```c\n" : "");
+      for (int i = 0; i < 6; i++) {
+        size_t n = strlen(reply), m = strlen(code);
+        snprintf(reply + n, sizeof reply - n, "%s%d%s%s\n", forms[f][0], i + 7, forms[f][1], lines[i]);
+        snprintf(code + m, sizeof code - m, "%s\n", lines[i]);
+      }
+      strcat(reply, fenced ? "```\n" : "");
+      expect(reply, MODEL_FINISH_STOP, MODEL_CODE, code);
+    }
+  // Numbers that do not count lines stay.
+  expect("```c\n1: void assay_kernel() {}\n3: x\n```", MODEL_FINISH_STOP, MODEL_CODE,
+         "1: void assay_kernel() {}\n3: x\n");
+}
+
+// There is a file, and what it would be depends on what a shell or a script does.
+static void dress_that_is_unclear(void **state) {
+  (void)state;
+  static const char *const replies[] = {
+      "```bash\ncat > k.c <<EOF\n// $HOME\n" K "EOF\n```", "```bash\ncat > k.c <<EOF\n// `date`\n" K "EOF\n```",
+      "```python\ncode = '''\n// a\\n\n" K "'''\n```", "```python\ncode = f'''\n" K "'''\n```"};
+  for (size_t i = 0; i < sizeof replies / sizeof *replies; i++) {
+    struct model_extract x = extract_n(replies[i], strlen(replies[i]), MODEL_FINISH_STOP, true);
+    assert_int_equal(x.what, MODEL_NO_CODE);
+    assert_non_null(strstr(x.detail, "the file itself is asked for"));
+    model_extract_release(&x);
+  }
+  expect("<p>The entry is <b>assay_kernel</b>, with {braces}.</p>", MODEL_FINISH_STOP, MODEL_NO_CODE, "");
+  // Changes without a fence, too, are no file.
+  static const char *const changes[] = {
+      "--- a/k.c\n+++ b/k.c\n@@ -1,2 +1,2 @@\n void assay_kernel() {\n-  a();\n+  b();\n }\n",
+      "<<<<<<< SEARCH\nvoid assay_kernel() { a(); }\n=======\nvoid assay_kernel() { b(); }\n>>>>>>> REPLACE\n",
+      "*** Begin Patch\n*** Update File: k.c\n@@\n-a\n+void assay_kernel() {}\n*** End Patch\n"};
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    struct model_extract x = extract_n(changes[i], strlen(changes[i]), MODEL_FINISH_STOP, true);
+    assert_int_equal(x.what, MODEL_NO_CODE);
+    assert_non_null(strstr(x.detail, "patch"));
+    model_extract_release(&x);
+  }
+}
+
 // Long replies that repeat one thing take as long as their length says: none hangs.
 static void long_replies_are_quick(void **state) {
   (void)state;
@@ -248,7 +340,16 @@ static void long_replies_are_quick(void **state) {
                                       "> ```\n",
                                       "/*",
                                       "'",
-                                      "&lt;"};
+                                      "&lt;",
+                                      "<a>",
+                                      "<a></a>",
+                                      "cat <<E\n",
+                                      "assay_kernel\ncat <<E\n",
+                                      "<![CDATA[",
+                                      "'''",
+                                      "--- /dev/null\n+",
+                                      "{\"a\": ",
+                                      "1: a\n"};
   enum { BYTES = 512 << 10 };
   char *text = malloc(BYTES + 64);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -317,6 +418,9 @@ int main(void) {
       cmocka_unit_test(pages_and_parts),
       cmocka_unit_test(marks_of_others),
       cmocka_unit_test(fences_of_other_kinds),
+      cmocka_unit_test(in_another_dress),
+      cmocka_unit_test(numbers_before_lines),
+      cmocka_unit_test(dress_that_is_unclear),
       cmocka_unit_test(long_replies_are_quick),
       cmocka_unit_test(bytes_of_any_kind),
       cmocka_unit_test(layout_does_not_count),

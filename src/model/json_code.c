@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/json_code.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "model/bare.h"
+#include "model/fence.h"
+
+enum { MOST_DEPTH = 8 };
+
+static bool take_value(const json_t *j, const struct model_language *l, int depth, struct buf *out);
+
+// Code whose ends of lines were written as in JSON once more.
+static bool put_decoded(const char *text, size_t n, struct buf *out) {
+  if (memchr(text, '\n', n) || !memmem(text, n, "\\n", 2))
+    return false;
+  struct buf quoted = {0};
+  buf_puts(&quoted, "[\"");
+  buf_append(&quoted, text, n);
+  buf_puts(&quoted, "\"]");
+  json_t *j = quoted.failed ? NULL : json_loadb(quoted.data, quoted.len, 0, NULL);
+  const json_t *string = json_array_get(j, 0);
+  bool decoded = json_array_size(j) == 1 && json_string_length(string) > 0;
+  if (decoded)
+    buf_append(out, json_string_value(string), json_string_length(string));
+  json_decref(j);
+  buf_release(&quoted);
+  return decoded;
+}
+
+static void put_code(const char *text, size_t n, struct buf *out) {
+  struct fence_block inner;
+  size_t at = 0;
+  if (!fence_next(text, n, &at, &inner)) {
+    if (!put_decoded(text, n, out))
+      buf_append(out, text, n);
+  } else if (inner.len > 0) {
+    buf_append(out, inner.text, inner.len);
+  }
+}
+
+// An array of lines.
+static bool take_lines(const json_t *j, const struct model_language *l, struct buf *out) {
+  struct buf joined = {0};
+  const json_t *line;
+  size_t i, n = json_array_size(j);
+  bool lines = n > 1;
+  json_array_foreach(j, i, line) {
+    lines = lines && json_is_string(line);
+    if (!lines)
+      break;
+    buf_append(&joined, json_string_value(line), json_string_length(line));
+    if (json_string_length(line) == 0 || joined.data[joined.len - 1] != '\n')
+      buf_puts(&joined, "\n");
+  }
+  lines = lines && !joined.failed && bare_looks_like_code(l, buf_str(&joined), joined.len);
+  if (lines)
+    buf_append(out, joined.data, joined.len);
+  buf_release(&joined);
+  return lines;
+}
+
+// Whose words an object has: what a user or a system said is no answer.
+static bool is_question(const json_t *j) {
+  const char *role = json_string_value(json_object_get(j, "role"));
+  return role && (strcmp(role, "user") == 0 || strcmp(role, "system") == 0);
+}
+
+static bool take_named(const json_t *j, const struct model_language *l, struct buf *out) {
+  static const char *const members[] = {"code", "kernel", "source", "solution", "content", "result", "response"};
+  for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+    const json_t *code = json_object_get(j, members[i]);
+    if (!json_is_string(code) || !bare_has_entry(l, json_string_value(code), json_string_length(code)))
+      continue;
+    put_code(json_string_value(code), json_string_length(code), out);
+    return true;
+  }
+  return false;
+}
+
+static bool take_inner(const json_t *j, const struct model_language *l, int depth, struct buf *out) {
+  static const char *const inner[] = {"arguments", "parameters", "input", "args",   "files",  "function", "tool_calls",
+                                      "content",   "message",    "code",  "kernel", "output", "answer",   "choices"};
+  for (size_t i = 0; i < sizeof inner / sizeof *inner; i++) {
+    const json_t *value = json_object_get(j, inner[i]);
+    if (!json_is_string(value)) {
+      if (value && take_value(value, l, depth, out))
+        return true;
+      continue;
+    }
+    json_t *said = json_loadb(json_string_value(value), json_string_length(value), 0, NULL); // arguments in a string
+    bool taken = said && take_value(said, l, depth, out);
+    json_decref(said);
+    if (taken)
+      return true;
+  }
+  return false;
+}
+
+static bool take_any(json_t *j, const struct model_language *l, struct buf *out) {
+  const char *name;
+  json_t *value;
+  json_object_foreach(j, name, value) {
+    if (!json_is_string(value) || !bare_looks_like_code(l, json_string_value(value), json_string_length(value)))
+      continue;
+    put_code(json_string_value(value), json_string_length(value), out);
+    return true;
+  }
+  return false;
+}
+
+static bool take_value(const json_t *j, const struct model_language *l, int depth, struct buf *out) {
+  const json_t *element;
+  size_t i;
+  if (depth > MOST_DEPTH || is_question(j))
+    return false;
+  if (json_is_array(j) && take_lines(j, l, out))
+    return true;
+  json_array_foreach(j, i, element) {
+    if (take_value(element, l, depth + 1, out))
+      return true;
+  }
+  return json_is_object(j) &&
+         (take_named(j, l, out) || take_inner(j, l, depth + 1, out) || take_any((json_t *)j, l, out));
+}
+
+// The text with the characters in its strings that JSON wants written otherwise.
+static void put_mended(const char *text, size_t n, struct buf *out) {
+  bool string = false;
+  for (size_t i = 0; i < n; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if (string && c < 0x20) {
+      buf_printf(out, c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\u%04x", c);
+      continue;
+    }
+    if (string && c == '\\' && i + 1 < n && (unsigned char)text[i + 1] >= 0x20) {
+      buf_append(out, text + i, 2);
+      i++;
+      continue;
+    }
+    string = string != (c == '"');
+    buf_append(out, text + i, 1);
+  }
+}
+
+static bool take_first(const struct model_language *l, const char *text, size_t n, struct buf *out) {
+  enum { MOST_TRIES = 64 }; // braces in the words and objects before it
+  bool taken = false;
+  const char *open = n > 0 ? memchr(text, '{', n) : NULL;
+  for (int i = 0; open && !taken && i < MOST_TRIES; i++) {
+    size_t left = n - (size_t)(open - text);
+    json_t *j = json_loadb(open, left, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, NULL);
+    taken = j && take_value(j, l, 0, out);
+    json_decref(j);
+    open = memchr(open + 1, '{', left - 1);
+  }
+  return taken;
+}
+
+bool json_take_code(const struct model_language *l, const char *text, size_t n, struct buf *out) {
+  if (take_first(l, text, n, out))
+    return true;
+  const char *open = n > 0 ? memmem(text, n, "{", 1) : NULL;
+  if (!open || !memmem(text, n, "\":", 2) || !bare_has_entry(l, text, n))
+    return false;
+  struct buf mended = {0};
+  put_mended(open, n - (size_t)(open - text), &mended);
+  bool taken = !mended.failed && take_first(l, buf_str(&mended), mended.len, out);
+  out->failed = out->failed || mended.failed;
+  buf_release(&mended);
+  return taken;
+}
