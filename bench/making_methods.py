@@ -3,13 +3,15 @@
 """Every method of `assay make` over level 1 at `small` on the CPU, with a scripted model of stated skill.
 
     bench/making_methods.py ASSAY OUT.json [--store FILE] [--seconds N] [--tasks N] [--only METHOD,...] [--jobs N]
+                             [--commit HASH]
 
 The script is the server of two models, which know the C kernels of tests/cases. What a reply is follows from the task, the
 request's seed and what was asked alone, by the table SKILL: no code, a reply that is cut off, another language, a line that
 does not compile, the kernel with one slip, or the kernel, done once, twice or three times over (the slower ones can be
 improved). "scripted-b" answers right half as often as "scripted-a". --seconds ends a call, and the next one with the same
 --store goes on; OUT.json is written after every method, from everything that the store has. --jobs has so many methods at
-work at once, each on two processors of its own that no other of them uses.
+work at once, each on two processors of its own that no other of them uses. --commit names the tree where git is not there to
+ask, or is at another one by the end.
 """
 import argparse
 import concurrent.futures
@@ -238,11 +240,11 @@ def make(assay, name, kernels, url, prices, environment, left, cpus=None):
 
 
 def write_out(result, a, kernels):
-    _, _, commit, _ = common.run(["git", "rev-parse", "--short=12", "HEAD"])
+    _, _, commit, _ = common.run(["git", "rev-parse", "--short=12", a.commit or "HEAD"])
     _, _, processor, _ = common.run(["sh", "-c", "sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1"])
     some = (f" --tasks {a.tasks}" if a.tasks != 100 else "") + (f" --jobs {a.jobs}" if a.jobs != 1 else "")
     result.update({"command": "bench/making_methods.py ASSAY OUT.json" + some, "date": time.strftime("%Y-%m-%d"),
-                   "commit": commit.decode().strip(), "processor": processor.decode().strip(), "cpus": os.cpu_count(),
+                   "commit": commit.decode().strip() or a.commit, "processor": processor.decode().strip(), "cpus": os.cpu_count(),
                    "tasks": len(kernels), "skill": SKILL, "stated": stated(kernels)})
     pathlib.Path(a.out).write_text(json.dumps(result, indent=1) + "\n")
 
@@ -256,6 +258,7 @@ def main():
     arguments.add_argument("--tasks", type=int, default=100)
     arguments.add_argument("--only", default=",".join(METHODS))
     arguments.add_argument("--jobs", type=int, default=1)
+    arguments.add_argument("--commit", default="")
     a = arguments.parse_args()
     start, assay, folder = time.monotonic(), os.path.abspath(a.assay), tempfile.TemporaryDirectory()
     kernels = making.read_kernels("cpu")
