@@ -68,7 +68,7 @@ fuzz: clang
 # The leaderboard of the results that lie in the repository: build/site/index.html.
 site: programs
 	@rm -f $(BUILD)/site.sqlite*
-	@for lines in $(sort $(wildcard bench/results/*/leaderboard.jsonl bench/results/*/runs.jsonl)); do \
+	@for lines in $(sort $(wildcard bench/results/*/leaderboard.jsonl bench/results/*/makers.jsonl bench/results/*/runs.jsonl)); do \
 	  $(ASSAY) runs import $$lines --store $(BUILD)/site.sqlite || exit 1; done
 	@bench/leaderboard.py --sources $(BUILD)/site_sources
 	@$(ASSAY) report --html $(BUILD)/site --sources $(BUILD)/site_sources --store $(BUILD)/site.sqlite

@@ -103,11 +103,12 @@ struct draw_sweep_line {
   const char *label;
   const struct draw_sweep_point *points; // x ascends
   int n;
+  int look; // from 1: its colour and dash, the same wherever this line is drawn; 0: those of its place
 };
 struct draw_sweep {
   const char *title, *x_name, *y_name; // "GFLOP of the shape", "TFLOP/s"
   bool steps;                          // y holds from x to the next point's; less is better
-  const struct draw_sweep_line *lines; // the first DRAW_MOST_CURVES have a colour
+  const struct draw_sweep_line *lines; // looks above DRAW_MOST_CURVES have no colour
   int n;
 };
 void draw_sweep(const struct draw_sweep *chart, const struct draw_page *page, struct buf *out);

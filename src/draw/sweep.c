@@ -2,6 +2,7 @@
 // Lines over a logarithmic axis: a rate against the size of the work, or the best time so far against seconds.
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "draw/svg.h"
 #include "score/figure.h"
@@ -41,11 +42,17 @@ static void describe(const struct draw_sweep *c, struct buf *desc) {
   }
 }
 
-// Lines differ in colour and dash, as in fast_p; the sixth and later are grey.
-static void class_of(int number, char class[64]) {
-  bool grey = number >= DRAW_MOST_CURVES;
-  snprintf(class, 64, "c-curve c-s%d%s%c", grey ? 0 : number + 1, number && !grey ? " c-dash" : "",
-           number && !grey ? '1' + number : ' ');
+// From 1.
+static int look_of(const struct draw_sweep *c, int number) {
+  return c->lines[number].look > 0 ? c->lines[number].look : number + 1;
+}
+
+// Lines differ in colour and dash, as in fast_p; the sixth and later are grey, and differ in their dash.
+static void class_of(const struct draw_sweep *c, int number, char class[64]) {
+  const int look = look_of(c, number), dash = (look - 1) % DRAW_MOST_CURVES + 1;
+  snprintf(class, 64, "c-curve c-s%d", look > DRAW_MOST_CURVES ? 0 : look);
+  if (dash > 1)
+    snprintf(class + strlen(class), 16, " c-dash%d", dash);
 }
 
 static void put_line(struct svg *s, const struct draw_sweep *c, int number, const struct axis *x,
@@ -53,7 +60,7 @@ static void put_line(struct svg *s, const struct draw_sweep *c, int number, cons
   const struct draw_sweep_line *l = &c->lines[number];
   char class[64];
   double last = NAN;
-  class_of(number, class);
+  class_of(c, number, class);
   svg_path(s, class);
   for (int k = 0; k < l->n; k++) {
     const struct draw_sweep_point *p = &l->points[k];
@@ -67,7 +74,7 @@ static void put_line(struct svg *s, const struct draw_sweep *c, int number, cons
   }
   svg_path_end(s);
   if (!isnan(last)) { // a point by itself has no line
-    snprintf(class, sizeof class, "c-dot c-s%d", number < DRAW_MOST_CURVES ? number + 1 : 0);
+    snprintf(class, sizeof class, "c-dot c-s%d", look_of(c, number) > DRAW_MOST_CURVES ? 0 : look_of(c, number));
     svg_path(s, class);
     for (int k = 0; k < l->n; k++)
       if (has_value(&l->points[k]))
@@ -80,7 +87,7 @@ static void put_key(struct svg *s, const struct draw_sweep *c, double top) {
   for (int i = 0; i < c->n; i++) {
     char class[64];
     double y = top + KEY * i;
-    class_of(i, class);
+    class_of(c, i, class);
     svg_line(s, class, (struct svg_point){8, y - 4}, (struct svg_point){40, y - 4});
     svg_text(s, "c-text", (struct svg_point){48, y}, 's', s->width - 56, c->lines[i].label);
   }

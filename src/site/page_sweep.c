@@ -34,7 +34,9 @@ static void draw_lines(const void *chart, const struct draw_page *page, struct b
   draw_sweep(chart, page, out);
 }
 
-static void put_chart(struct html *w, const struct site_sweep *s, const struct sweep_shape *shapes, int n, int number) {
+static void put_chart(struct html *w, const struct sweep *all_shapes, const struct sweep_shape *shapes, int n,
+                      int number) {
+  const struct site_sweep *s = all_shapes->of;
   struct draw_sweep_point *points = base_calloc((size_t)n * SITE_SWEEP_MAKERS + 1, sizeof *points);
   struct lines all = {0};
   char device[FRAME_TEXT], id[32];
@@ -48,7 +50,7 @@ static void put_chart(struct html *w, const struct site_sweep *s, const struct s
         own[k++] = (struct draw_sweep_point){flops ? shapes[i].flops / 1e9 : shapes[i].bytes / 1e6,
                                              rate_of(&shapes[i], sweep_time(shapes[i].cells[m]), flops)};
     if (k > 0)
-      all.lines[all.n++] = (struct draw_sweep_line){s->makers[m], own, k};
+      all.lines[all.n++] = (struct draw_sweep_line){s->makers[m], own, k, all_shapes->looks[m]};
   }
   snprintf(id, sizeof id, "sweep-%d", number);
   snprintf(all.title, sizeof all.title, "%s, %s", shapes[0].task,
@@ -65,17 +67,46 @@ static void put_chart(struct html *w, const struct site_sweep *s, const struct s
 
 // ---- the table of its shapes
 
-static void put_shape(struct html *w, struct frame_table *t, const struct site_sweep *s,
+// Makers that have a verdict at one of these shapes.
+struct present {
+  int makers[SITE_SWEEP_MAKERS], n;
+};
+
+static struct present present_of(const struct site_sweep *s, const struct sweep_shape *shapes, int n) {
+  struct present p = {.n = 0};
+  for (int m = 0; m < s->n; m++)
+    for (int i = 0; i < n; i++)
+      if (shapes[i].cells[m]) {
+        p.makers[p.n++] = m;
+        break;
+      }
+  return p;
+}
+
+// The winner, and those whose time cannot be told from its.
+static void put_fastest(struct html *w, struct frame_table *t, const struct site_sweep *s,
+                        const struct sweep_shape *shape) {
+  table_cell_begin(w, t, shape->winner < 0 ? "" : s->makers[shape->winner]);
+  html_element(w, EL_BDI, NULL, shape->winner < 0 ? "-" : s->makers[shape->winner]);
+  for (int m = 0; m < s->n; m++)
+    if (m != shape->winner && sweep_is_fastest(shape, m)) {
+      html_text(w, ", ");
+      html_element(w, EL_BDI, NULL, s->makers[m]);
+    }
+  table_cell_end(w, t);
+}
+
+static void put_shape(struct html *w, struct frame_table *t, const struct site_sweep *s, const struct present *makers,
                       const struct sweep_shape *shape, bool flops) {
   static const struct score_unit us = {"us", 1e3};
   table_row_begin(w, t, NULL);
   table_text(w, t, shape->workload);
-  table_text(w, t, shape->winner < 0 ? "-" : s->makers[shape->winner]);
+  put_fastest(w, t, s, shape);
   table_number(w, t, shape->winner < 0 ? NAN : rate_of(shape, sweep_best(shape), flops), 1);
   double floor_ns = shape->winner < 0 ? NAN : shape->cells[shape->winner]->floor_ns;
   table_number(w, t, floor_ns > 0 ? floor_ns / sweep_best(shape) : NAN, 2);
-  for (int m = 0; m < s->n; m++) {
-    const struct sweep_cell *cell = shape->cells[m];
+  for (int i = 0; i < makers->n; i++) {
+    const struct sweep_cell *cell = shape->cells[makers->makers[i]];
     if (!cell)
       table_text(w, t, "-");
     else if (isnan(sweep_time(cell)))
@@ -92,16 +123,15 @@ static void put_shapes(struct html *w, const struct site_sweep *s, const struct 
   bool flops = counts_flops(&shapes[n - 1]);
   struct frame_column columns[MOST] = {
       {"workload", 'l'}, {"fastest", 'w'}, {flops ? "TFLOP/s" : "GB/s", 'r'}, {"floor / time", 'r'}};
-  char name[32], headers[SITE_SWEEP_MAKERS][96];
-  for (int m = 0; m < s->n; m++) {
-    snprintf(headers[m], sizeof headers[m], "%.80s, us", s->makers[m]);
-    columns[OWN + m] = (struct frame_column){headers[m], 'r'};
-  }
+  char name[32];
+  const struct present makers = present_of(s, shapes, n);
+  for (int i = 0; i < makers.n; i++)
+    columns[OWN + i] = (struct frame_column){s->makers[makers.makers[i]], 'r'};
   snprintf(name, sizeof name, "shapes%d", number);
-  struct frame_table t = {.name = name, .label = shapes[0].task, .columns = columns, .n = OWN + s->n};
+  struct frame_table t = {.name = name, .label = shapes[0].task, .columns = columns, .n = OWN + makers.n};
   table_begin(w, &t);
   for (int i = 0; i < n; i++)
-    put_shape(w, &t, s, &shapes[i], flops);
+    put_shape(w, &t, s, &makers, &shapes[i], flops);
   table_end(w, &t);
 }
 
@@ -157,21 +187,36 @@ static enum assay_status put_all_published(struct html *w, struct site *site, co
 
 // ---- the page
 
-static void put_lead(struct html *w, const struct site_sweep *s, const struct sweep_shape *shapes, int n) {
-  int tasks = 0, won = 0;
+static void put_lead(struct html *w, const struct sweep *all) {
+  const struct site_sweep *s = all->of;
+  const struct sweep_shape *shapes = all->shapes;
+  int tasks = 0, won = 0, first = 0, wins = 0, n = all->n;
+  for (int m = 0; m < s->n; m++)
+    if (all->looks[m] == 1)
+      first = m;
   for (int i = 0; i < n; i++) {
     tasks += i == 0 || strcmp(shapes[i].task, shapes[i - 1].task) != 0;
     won += shapes[i].winner >= 0;
+    wins += sweep_is_fastest(&shapes[i], first);
   }
   html_open(w, EL_P);
   html_attr(w, AT_CLASS, "lead");
-  html_printf(w, "%s of kernels at %s of %s; at %d somebody is right and has a time.",
+  html_printf(w, "%s of kernels at %s of %s, each device's counted apart; at %d somebody is right and has a time.",
               frame_count(s->n, "maker", (char[FRAME_COUNT]){0}), frame_count(n, "shape", (char[FRAME_COUNT]){0}),
               frame_count(tasks, "task", (char[FRAME_COUNT]){0}), won);
+  if (wins) {
+    html_text(w, " Fastest at most shapes, or not told from the fastest: ");
+    html_element(w, EL_BDI, NULL, s->makers[first]);
+    html_printf(w, ", at %d. Not every maker was asked at every shape; a dash says so.", wins);
+  }
   html_close(w, EL_P);
+  frame_note(w, "Times in the tables are microseconds, the median of cold calls with its 95 % interval.");
 }
 
-static void put_sections(struct html *w, const struct site_sweep *s, const struct sweep_shape *shapes, int n) {
+static void put_sections(struct html *w, const struct sweep *all) {
+  const struct site_sweep *s = all->of;
+  const struct sweep_shape *shapes = all->shapes;
+  const int n = all->n;
   for (int i = 0, number = 1; i < n; number++) {
     int end = i + 1;
     char id[32], device[FRAME_TEXT], title[FRAME_TEXT];
@@ -182,7 +227,7 @@ static void put_sections(struct html *w, const struct site_sweep *s, const struc
     snprintf(title, sizeof title, "%s on %s", shapes[i].task,
              frame_device_text(shapes[i].device, device, sizeof device));
     frame_heading(w, id, title);
-    put_chart(w, s, shapes + i, end - i, number);
+    put_chart(w, all, shapes + i, end - i, number);
     put_shapes(w, s, shapes + i, end - i, number);
     i = end;
   }
@@ -203,9 +248,9 @@ enum assay_status page_sweep(struct site *site, const struct site_file *f, struc
     status = sweep_put_curves(NULL, site, of, making_s, false, err);
   if (!status) {
     frame_begin(&w, out, site, &frame);
-    put_lead(&w, of, s.shapes, s.n);
+    put_lead(&w, &s);
     sweep_put_makers(&w, &s, making_s);
-    put_sections(&w, of, s.shapes, s.n);
+    put_sections(&w, &s);
     status = sweep_put_curves(&w, site, of, again, true, err);
     sweep_put_portability(&w, &s);
     if (!status)

@@ -150,6 +150,28 @@ double sweep_best(const struct sweep_shape *s) {
   return s->winner < 0 ? NAN : sweep_time(s->cells[s->winner]);
 }
 
+bool sweep_is_fastest(const struct sweep_shape *s, int maker) {
+  if (maker == s->winner || s->winner < 0 || isnan(sweep_time(s->cells[maker])))
+    return maker == s->winner;
+  const struct sweep_cell *best = s->cells[s->winner], *own = s->cells[maker];
+  double high = best->time.high > best->time_ns ? best->time.high : best->time_ns;
+  double low = own->time.low < own->time_ns ? own->time.low : own->time_ns;
+  return !(high * (1 + score_resolution(s->device)) < low);
+}
+
+// Who is fastest at most shapes has the first look; of as many, who comes first.
+static void give_looks(struct sweep *s) {
+  int wins[SITE_SWEEP_MAKERS] = {0};
+  for (int i = 0; i < s->n; i++)
+    for (int m = 0; m < s->of->n; m++)
+      wins[m] += sweep_is_fastest(&s->shapes[i], m);
+  for (int m = 0; m < s->of->n; m++) {
+    s->looks[m] = 1;
+    for (int k = 0; k < s->of->n; k++)
+      s->looks[m] += wins[k] > wins[m] || (wins[k] == wins[m] && k < m);
+  }
+}
+
 static double known(double x) {
   return isfinite(x) ? x : 0;
 }
@@ -200,6 +222,7 @@ static enum assay_status make_shapes(struct sweep *s, struct assay_error *err) {
     for (int m = 0; m < s->of->n; m++)
       if (sweep_time(s->shapes[i].cells[m]) > 0 && !(sweep_time(s->shapes[i].cells[m]) >= sweep_best(&s->shapes[i])))
         s->shapes[i].winner = m;
+  give_looks(s);
   return ASSAY_OK;
 }
 

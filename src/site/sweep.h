@@ -26,7 +26,7 @@ struct sweep_shape {
   const char *task, *workload, *device;
   double flops, bytes;
   const struct sweep_cell *cells[SITE_SWEEP_MAKERS];
-  int winner; // -1: nobody has a time
+  int winner; // the least time; -1: nobody has one
 };
 
 // All that the page shows of verdicts; strings and arrays are the arena's.
@@ -38,6 +38,7 @@ struct sweep {
   size_t capacity;
   struct sweep_shape *shapes; // by task, device and size
   int n;
+  int looks[SITE_SWEEP_MAKERS]; // of each maker's line in all charts, from 1: who is fastest most often comes first
   bool failed;
 };
 enum assay_status sweep_read(struct site *site, const struct site_sweep *of, struct sweep *out,
@@ -45,6 +46,9 @@ enum assay_status sweep_read(struct site *site, const struct site_sweep *of, str
 void sweep_release(struct sweep *s);
 double sweep_time(const struct sweep_cell *c);  // NaN: none that counts
 double sweep_best(const struct sweep_shape *s); // the winner's; NaN
+// Whether the maker is the winner, or its time cannot be told from the winner's: intervals that lie apart by no more
+// than two judgements of one kernel differ by (score_resolution).
+bool sweep_is_fastest(const struct sweep_shape *s, int maker);
 
 // The parts of the page (sweep_parts.c): what each maker came to, the curves of its tuners, and one file on several
 // devices.

@@ -14,8 +14,8 @@
 // ---- makers
 
 struct counts {
-  int asked, right, wins, n;
-  double *parts; // the fastest time over its own
+  int asked, right, wins, alone, n; // wins: nobody is surely faster; alone: and all others are surely slower
+  double *parts;                    // the fastest time over its own
 };
 
 static void count(const struct sweep *s, int maker, struct counts *c) {
@@ -24,7 +24,11 @@ static void count(const struct sweep *s, int maker, struct counts *c) {
     double part = sweep_best(&s->shapes[i]) / sweep_time(cell);
     c->asked += cell != NULL;
     c->right += cell && cell->right;
-    c->wins += s->shapes[i].winner == maker;
+    int fastest = 0;
+    for (int m = 0; m < s->of->n; m++)
+      fastest += sweep_is_fastest(&s->shapes[i], m);
+    c->wins += sweep_is_fastest(&s->shapes[i], maker);
+    c->alone += s->shapes[i].winner == maker && fastest == 1;
     if (part > 0)
       c->parts[c->n++] = part;
   }
@@ -64,11 +68,11 @@ static void put_letter(struct html *w, struct frame_table *t, enum letter_criter
 
 void sweep_put_makers(struct html *w, const struct sweep *s, const double *making_s) {
   static const struct frame_column columns[] = {{"maker", 'w'},       {"right", 'r'},       {"of", 'r'},
-                                                {"fastest at", 'r'},  {"correctness", 'l'}, {"performance", 'l'},
-                                                {"portability", 'l'}, {"cost", 'l'}};
+                                                {"fastest at", 'r'},  {"alone at", 'r'},    {"correctness", 'l'},
+                                                {"performance", 'l'}, {"portability", 'l'}, {"cost", 'l'}};
   static const enum letter_criterion shown[] = {LETTER_CORRECTNESS, LETTER_PERFORMANCE, LETTER_PORTABILITY,
                                                 LETTER_COST};
-  struct frame_table t = {.label = "makers", .columns = columns, .n = 8};
+  struct frame_table t = {.label = "makers", .columns = columns, .n = 9};
   double *parts = base_calloc((size_t)s->n + 1, sizeof *parts);
   w->out->failed = w->out->failed || !parts;
   frame_heading(w, "makers", "Makers");
@@ -81,6 +85,7 @@ void sweep_put_makers(struct html *w, const struct sweep *s, const double *makin
     table_int(w, &t, c.right);
     table_int(w, &t, c.asked);
     table_int(w, &t, c.wins);
+    table_int(w, &t, c.alone);
     put_letter(w, &t, LETTER_CORRECTNESS, c.asked ? (double)c.right / c.asked : NAN);
     put_letter(w, &t, LETTER_PERFORMANCE, c.n ? stats_geomean(parts, c.n) : NAN);
     put_letter(w, &t, LETTER_PORTABILITY, portable(s, m));
@@ -88,6 +93,9 @@ void sweep_put_makers(struct html *w, const struct sweep *s, const double *makin
     table_row_end(w, &t);
   }
   table_end(w, &t);
+  frame_note(
+      w, "Fastest at: shapes where no other maker is surely faster. Alone at: where all others are surely slower, or "
+         "have no time. Surely: the intervals lie apart by more than two judgements of one kernel differ by.");
   for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
     char text[160];
     snprintf(text, sizeof text, "%s: %s", letter_rules[shown[i]].name, letter_rules[shown[i]].rule);
@@ -248,7 +256,7 @@ static void draw_curves(const void *chart, const struct draw_page *page, struct 
 static void put_chart(struct html *w, const struct curves *c) {
   struct draw_sweep_line lines[MOST_LINES];
   for (int i = 0; i < c->n; i++)
-    lines[i] = (struct draw_sweep_line){c->items[i].label, c->items[i].points, c->items[i].n};
+    lines[i] = (struct draw_sweep_line){c->items[i].label, c->items[i].points, c->items[i].n, 0};
   frame_heading(w, "curves", "What tuning found, and when");
   if (c->n == 0) {
     frame_empty(w, "No maker's tuner has left trials.");

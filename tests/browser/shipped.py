@@ -32,7 +32,7 @@ def run(*words):
 def make(assay, folder):
     """The site as the Makefile makes it."""
     store, site = str(folder / "store.sqlite"), folder / "site"
-    for lines in sorted([*RESULTS.glob("*/leaderboard.jsonl"), *RESULTS.glob("*/runs.jsonl")]):
+    for lines in sorted(path for name in ("leaderboard", "makers", "runs") for path in RESULTS.glob(f"*/{name}.jsonl")):
         run(assay, "runs", "import", str(lines), "--store", store)
     run(sys.executable, str(HERE.parent.parent / "bench" / "leaderboard.py"), "--sources", str(folder / "sources"))
     run(assay, "report", "--html", str(site), "--sources", str(folder / "sources"), "--store", store)
@@ -49,7 +49,7 @@ def first(texts, place, *words):
 def choose(texts, every):
     """Names of pictures and their pages."""
     pages = {p[:-5]: p for p in texts if "/" not in p}
-    for place in "dkmrst":
+    for place in "cdkmrst":
         there = sorted((p for p in texts if p.startswith(place + "/")), key=lambda p: len(texts[p]))
         pages["least-" + place] = there[0]
         if every:

@@ -89,7 +89,7 @@ static void sweep(enum data d, const struct draw_page *page, struct buf *out) {
   for (int i = 0; i < N; i++)
     points[i] = (struct draw_sweep_point){value(d, i) * (d == NOT_NUMBERS ? 1 : i + 1), value(d, i + 3)};
   for (int i = 0; i < 7; i++)
-    lines[i] = (struct draw_sweep_line){name(4 * i, NULL), points, count(d)};
+    lines[i] = (struct draw_sweep_line){name(4 * i, NULL), points, count(d), d == USUAL ? 7 - i : 0};
   draw_sweep(&(struct draw_sweep){"Sweep", "GFLOP", hostile, d == LARGE, lines, d == USUAL ? 7 : 1}, page, out);
 }
 
@@ -251,7 +251,8 @@ static void words(void **state) {
   assert_non_null(strstr(buf_str(&out), "1 task faster in the second, 1 in the first, 1 with no difference shown."));
   buf_clear(&out);
   const struct draw_sweep_point rates[] = {{1, 20}, {8, NAN}, {64, 700.4}}, times[] = {{0.5, 9}, {4, 3}, {40, 2.25}};
-  const struct draw_sweep_line lines[] = {{"eager", rates, 3}, {"nobody", rates + 1, 1}}, curve = {"tune", times, 3};
+  const struct draw_sweep_line lines[] = {{"eager", rates, 3, 0}, {"nobody", rates + 1, 1, 7}},
+                               curve = {"tune", times, 3, 0};
   draw_sweep(&(struct draw_sweep){"t", "GFLOP", "TFLOP/s", false, lines, 2}, &page, &out);
   assert_non_null(
       strstr(buf_str(&out), "2 lines: TFLOP/s against GFLOP, on logarithmic axes. eager: at most 700 at 64."));

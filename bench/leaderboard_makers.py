@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""leaderboard_makers.py ASSAY [--check]: the comparison of makers over the suite fusedops, as lines for `assay runs import`.
+
+Reads makers.json and experts.json of bench/results/nvidia-*, and writes bench/results/nvidia-h100/makers.jsonl: a run a
+maker, "fusedops, MAKER", of which the site makes c/fusedops.html. --check compares instead. What these results do not hold
+(samples, seeds, checks, how near the limit an error came, the kernel's text) is missing in the lines too: pages say "not
+kept". The operations and bytes of a shape are those of the task (`assay show TASK --json`).
+"""
+import glob
+import json
+import os
+import subprocess
+import sys
+
+from leaderboard import ROOT, line
+
+RESULTS = os.path.join(ROOT, "bench", "results")
+OUT = os.path.join(RESULTS, "nvidia-h100", "makers.jsonl")
+DEVICES = {"H100": "NVIDIA H100 80GB HBM3", "H200": "NVIDIA H200"}
+# What `assay compare --with` calls them, and their candidates.
+MAKERS = {"eager": ("eager", "torch.eager"), "inductor": ("inductor", "torch.compile"), "library": ("library", "library"),
+          "max-autotune": ("max-autotune", "torch.compile.max-autotune"), "ours": ("kernels/fusedops", "kernels/fusedops/{}.cu"),
+          "kernels/fusedops": ("kernels/fusedops", "kernels/fusedops/{}.cu"),
+          "triton": ("triton", "kernels/fusedops/triton/{}.py"), "helion:none": ("helion:none", "kernels/fusedops/helion/{}.py")}
+TOOLCHAINS = {"library": "vendor", "kernels/fusedops": "nvcc"}
+
+
+def amounts(assay, task, known={}):
+    """Operations and bytes of each workload."""
+    if task not in known:
+        shown = json.loads(subprocess.run([assay, "show", task, "--json"], capture_output=True, check=True, text=True).stdout)
+        known[task] = {w["workload"]: (w["flops"], w["bytes"]) for w in shown["workloads"]}
+    return known[task]
+
+
+def verdict(assay, result, row):
+    maker, candidate = MAKERS[row["maker"]]
+    task = f"fusedops/{row['task']}"
+    flops, moved = amounts(assay, task)[row["workload"]]
+    ns = {key: row[key] * 1e3 if row.get(key) is not None else None for key in ("us", "low_us", "high_us", "hot_us", "floor_us")}
+    driver = f", driver {result['driver']}" if "driver" in result else ""  # experts.json does not say
+    evidence = {"device": DEVICES[row["gpu"]] + driver, "commit": result.get("commit"),
+                "flops": flops, "bytes": moved, "timing": {"measured": ns["us"] is not None}}
+    return line(f"fusedops, {maker}", task, candidate.format(task.rsplit("/", 1)[-1]), row["verdict"], result["date"],
+                row["workload"], detail=row["detail"], toolchain=TOOLCHAINS.get(maker, "python"), time_ns=ns["us"],
+                time_low_ns=ns["low_us"], time_high_ns=ns["high_us"], hot_ns=ns["hot_us"], floor_ns=ns["floor_us"],
+                unstable=row["mark"] == "unstable" or None, suspicious=row["mark"] == "suspicious" or None,
+                evidence={key: value for key, value in evidence.items() if value is not None},
+                command=f"assay compare {task} --with {maker} --workload {row['workload']} --device cuda")
+
+
+def whole(assay):
+    lines = []
+    for name in ("makers.json", "experts.json"):
+        for path in sorted(glob.glob(os.path.join(RESULTS, "nvidia-*", name))):
+            with open(path, encoding="utf-8") as file:
+                result = json.load(file)
+            rows = [dict(zip(result["columns"], row)) for row in result["rows"]]
+            # What a tuner tried is no kernel that ships.
+            lines += [verdict(assay, result, row) for row in rows if not row["maker"].startswith("tune:")]
+    return "".join(json.dumps(found, sort_keys=True, separators=(",", ":")) + "\n"
+                   for found in [{"format": "assay verdicts", "version": 1}, *lines])
+
+
+def main():
+    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["--check"]):
+        sys.exit(__doc__)
+    text = whole(os.path.abspath(sys.argv[1]))
+    if len(sys.argv) == 3:
+        with open(OUT, encoding="utf-8") as file:
+            if file.read() != text:
+                sys.exit(f"{OUT} is not what the results give: run bench/leaderboard_makers.py build/assay")
+    else:
+        with open(OUT, "w", encoding="utf-8") as file:
+            file.write(text)
+    return print(f"{OUT}: {text.count(chr(10)) - 1} verdicts, {len(text) / 1e3:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()
