@@ -3,7 +3,7 @@
 """KernelBench-X's ladders: a baseline over every size that the suite times, judged and timed.
 
 usage: ladders.py ASSAY OUT.json [--seconds S] [--gpus N] [--each N] [--suite SUITE] [--from BASELINE] [--workload GLOB]
-                  [--device D] [--samples N] [--budget S] [--only PART] [--table]
+                  [--device D] [--samples N] [--budget S] [--only PART] [--after OTHER.json] [--table]
 
 Each of the --gpus GPUs (default: all that nvidia-smi lists) has --each benches at once (6), a task each with the sizes
 that OUT.json lacks, and a part of the processors; no two are timed at once on a GPU. Tasks with the fewest sizes left
@@ -11,7 +11,8 @@ come last. What failed beside others, as by memory that they had, is judged once
 
 --seconds (540) ends the call: after that no task is begun, and the sizes at hand have a minute. OUT.json is written
 after every task. The same command goes on where OUT.json ends, on another machine of the same model too: what passed
-there is not judged again, nor what failed alone. --table prints what OUT.json holds, and judges nothing.
+there is not judged again, nor what failed alone. Sizes that OTHER.json has, such as one of another model of GPU, come after
+all others. --table prints what OUT.json holds, and judges nothing.
 
 OUT.json: "columns" and "rows", a row a size, times in ns: cold median with its interval, hot, as called (from the first
 launch to the end, on an idle stream), floor. "calls" has command, date, commit, machine and seconds of every call; "call"
@@ -93,6 +94,16 @@ def ladders_of(assay, suite, pattern, only):
         return dict(pool.map(sizes, tasks))
 
 
+def patterns(workloads, ladder, whole):
+    """Few patterns for `--workload` that match these sizes of a ladder: a bench for each starts a worker for each."""
+    if workloads == ladder:
+        return [whole]
+    found = {}
+    for name in workloads:
+        found.setdefault(name[:-1], []).append(name[-1])
+    return [f"{head}[{''.join(ends)}]" for head, ends in found.items()]
+
+
 class Benches:
     """Benches at work, each for one task, until the time is over."""
 
@@ -105,7 +116,7 @@ class Benches:
         if o.device == "cuda":
             visible = environment.get("CUDA_VISIBLE_DEVICES")
             environment["CUDA_VISIBLE_DEVICES"] = visible.split(",")[gpu] if visible else str(gpu)
-        for pattern in [o.workload] if workloads == o.ladders[task] else workloads:
+        for pattern in patterns(workloads, o.ladders[task], o.workload):
             command = [o.assay, "bench", task, "--from", o.candidates, "--workload", pattern, "--device", o.device,
                        "--no-probes", "--checks", "1", "--samples", o.samples, "--budget", o.budget,
                        "--run", f"ladders {alone}", "--again", "--store", self.store, "--json"]
@@ -142,8 +153,9 @@ class Benches:
             thread.join()
 
 
-def missing_of(options, ladders):
-    found = {task: [w for w in ladder if not ladders.done(task, w)] for task, ladder in options.ladders.items()}
+def missing_of(options, *done):
+    """The sizes that none of these files has."""
+    found = {task: [w for w in ladder if not any(d.done(task, w) for d in done)] for task, ladder in options.ladders.items()}
     return {task: workloads for task, workloads in found.items() if workloads}
 
 
@@ -168,7 +180,8 @@ class Options:
         self.each, self.suite = int(option("--each", 6)), option("--suite", "kernelbenchx")
         self.candidates, self.workload = option("--from", "torch.eager"), option("--workload", "size*")
         self.samples, self.budget, self.only = option("--samples", "30"), option("--budget", "120"), option("--only", "")
-        self.table = "--table" in arguments
+        self.table, after = "--table" in arguments, option("--after", None)
+        self.after = [Ladders(after)] if after else []
         arguments[:] = [a for a in arguments if a != "--table"]
         if len(arguments) != 2:
             sys.exit(__doc__)
@@ -194,8 +207,9 @@ def main():
         if options.device == "cuda":  # the floor needs the device's peaks
             common.run([options.assay, "doctor", "--calibrate", "--store", store], timeout=90)
         benches = Benches(options, ladders, store, log)
-        for each, alone in ((options.each, False), (1, True)):
-            missing = missing_of(options, ladders)
+        stages = [(options.each, False, others) for others in ((options.after, []) if options.after else ([],))]
+        for each, alone, others in [*stages, (1, True, [])]:
+            missing = missing_of(options, ladders, *others)
             if missing and time.monotonic() < end:
                 benches.run(missing, each, alone, end)
         call["seconds"] = round(time.monotonic() - begin)

@@ -2,21 +2,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """Candidates for KernelBench's level 4 that are the models of the package transformers themselves.
 
-    bench/gpu/level4.py FOLDER                   a file for each of the twenty: kernelbench_4_11.py, ...
-    assay bench kernelbench/4 --from FOLDER --workload full --device cuda --no-probes --checks 1
+    bench/gpu/level4.py FOLDER                             a file for each of the twenty: kernelbench_4_11.py, ...
+    bench/gpu/level4.py FOLDER --judge ASSAY OUT.json      and judges them, each alone on a GPU, the smallest first
+                        [--workload NAME] [--device D] [--gpus N] [--seconds S] [--limit S] [--only NUMBER,...]
 
 A model is made of its published configuration (tools/tasks/originals/level4.py), in evaluation, without trained weights,
 and computes with those that the judge draws. So a verdict at `full` on a GPU is a comparison of the task with
 transformers at the published size. The Python that judges needs transformers. BigBird's table of positions has whole
 blocks of 64 there, so that its model fits at `full` alone.
+
+--judge: one declared draw, no probes, no times. --limit (150) seconds for a model; after --seconds (540) none is begun.
+OUT.json is written after every verdict, and the same command goes on where it ends: what passed or was refused is not
+judged again, what found no time or no memory is. ASSAY_PYTHON names the Python.
 """
+import json
+import os
 import pathlib
+import queue
 import re
+import subprocess
 import sys
+import threading
+import time
+
+import common
+import denominators
 
 HOUSE = pathlib.Path(__file__).resolve().parents[2]
 ORIGINALS = HOUSE / "tools" / "tasks" / "originals" / "level4.py"
 CANDIDATE = '''# assay: task kernelbench/4/{number}
+import unittest.mock
+
 import torch
 import transformers
 
@@ -31,7 +47,9 @@ class ModelNew(torch.nn.Module):
         for token in ("pad_token_id", "bos_token_id", "eos_token_id", "sep_token_id", "decoder_start_token_id"):
             if isinstance(getattr(config, token, None), int):
                 setattr(config, token, min(getattr(config, token), sizes["V"] - 1))
-        model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="{attention}").eval()
+        drawn = dict(normal_=lambda x, *_, **__: x, uniform_=lambda x, *_, **__: x)  # the judge draws weights
+        with unittest.mock.patch.multiple(torch.Tensor, **drawn):
+            model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="{attention}").eval()
         parameters = {{name.removeprefix("model.").replace(".", "_"): (name, parameter)
                       for name, parameter in model.named_parameters(remove_duplicate=False)}}
         for own, (name, parameter) in parameters.items():
@@ -65,10 +83,8 @@ def candidate(path, settings, models):
                             dimensions=", ".join(dimensions), pairs=", ".join(f"{d}={d}" for d in dimensions))
 
 
-def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    folder, text = pathlib.Path(sys.argv[1]), ORIGINALS.read_text()
+def write(folder):
+    text = ORIGINALS.read_text()
     folder.mkdir(parents=True, exist_ok=True)
     settings = text[text.index("GPT2 = "):text.index("MODELS = ")]
     settings += "".join(re.search(rf"^{name} = .*\n", text, re.M)[0] for name in ("UNUSED", "CROSS"))
@@ -76,6 +92,95 @@ def main():
     exec(text[text.index("MODELS = "):text.index("UNUSED = ")], names)
     for path in sorted((HOUSE / "tasks" / "kernelbench" / "level4").glob("*.onnxtxt")):
         (folder / f"kernelbench_4_{int(path.name[:3])}.py").write_text(candidate(path, settings, names["MODELS"]))
+
+
+# The smallest first: parameters, then tokens times the vocabulary.
+ORDER = (11, 16, 7, 6, 14, 13, 5, 9, 2, 20, 4, 3, 1, 12, 15, 19, 10, 17, 8, 18)
+AGAIN = ("judge_failed", "out_of_memory", "timeout", "no verdict")
+
+
+def verdict(o, gpu, number):
+    """What is kept of a verdict."""
+    environment, begin = dict(os.environ), time.monotonic()
+    if o.device == "cuda":
+        visible = environment.get("CUDA_VISIBLE_DEVICES")
+        environment["CUDA_VISIBLE_DEVICES"] = visible.split(",")[gpu] if visible else str(gpu)
+    limit = max(10, min(o.limit, o.end + 30 - begin))
+    command = [o.assay, "judge", f"kernelbench/4/{number}", str(o.folder / f"kernelbench_4_{number}.py"), "--workload",
+               o.workload, "--device", o.device, "--no-probes", "--checks", "1", "--no-timing", "--no-store", "--json",
+               "--memory", "200000", "--timeout", str(int(limit)), "--budget", str(int(limit))]
+    _, code, out, errors = common.run(command, limit + 20, env=environment)
+    row = {"task": f"kernelbench/4/{number}", "workload": o.workload, "seconds": round(time.monotonic() - begin, 1), "call": o.call}
+    try:
+        v = json.loads(out)[0]
+    except (ValueError, IndexError):
+        return row | {"verdict": "no verdict", "detail": f"exit {code}: {errors.strip()[-300:]}"}
+    worst = max(v["checks"] or [{}], key=lambda c: (c.get("z_max") or 0) / (c.get("z_limit") or 1))
+    return row | {"verdict": v["verdict"], "mode": v.get("mode"), "z": worst.get("z_max"), "z_limit": worst.get("z_limit"),
+                  "detail": v["detail"][:400]}
+
+
+def judge(o, result):
+    """All that OUT.json lacks."""
+    found = {row["task"]: row for row in result["rows"]}
+    waiting, lock = queue.Queue(), threading.Lock()
+    for number in ORDER:
+        old = found.get(f"kernelbench/4/{number}")
+        if (not o.only or str(number) in o.only) and (not old or old["verdict"] in AGAIN or old["workload"] != o.workload):
+            waiting.put(number)
+
+    def work(gpu):
+        while time.monotonic() < o.end:
+            try:
+                row = verdict(o, gpu, waiting.get_nowait())
+            except queue.Empty:
+                return
+            with lock:
+                print(f"{row['task']} {row['verdict']} z {row.get('z')} of {row.get('z_limit')} {row['seconds']} s "
+                      f"{row.get('mode')} {row['detail'][:200]}", flush=True)
+                found[row["task"]] = row
+                result["rows"] = sorted(found.values(), key=lambda r: int(r["task"].rpartition("/")[2]))
+                o.out.write_text(json.dumps(result, indent=1) + "\n")
+
+    threads = [threading.Thread(target=work, args=(gpu,)) for gpu in range(o.gpus)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+class Options:
+    def __init__(self, arguments):
+        def option(name, default):
+            return common.option(arguments, name, default)
+
+        self.device, self.workload, self.limit = option("--device", "cuda"), option("--workload", "full"), float(option("--limit", 150))
+        self.gpus = int(option("--gpus", 0)) or (denominators.gpus_here() if self.device == "cuda" else 1)
+        self.end = time.monotonic() + float(option("--seconds", 540))
+        self.only = [n for n in option("--only", "").split(",") if n]
+        self.judged = "--judge" in arguments
+        arguments[:] = [a for a in arguments if a != "--judge"]
+        if len(arguments) != (3 if self.judged else 1):
+            sys.exit(__doc__)
+        self.folder = pathlib.Path(arguments[0])
+        if self.judged:
+            self.assay, self.out = os.path.realpath(arguments[1]), pathlib.Path(arguments[2])
+
+
+def main():
+    o = Options(sys.argv[1:])
+    write(o.folder)
+    if not o.judged:
+        return
+    result = json.loads(o.out.read_text()) if o.out.exists() else {
+        "what": "KernelBench's level 4, models of transformers judged as candidates: bench/gpu/level4.py", "calls": [], "rows": []}
+    o.call = len(result["calls"])
+    packages = "import torch, transformers; print(torch.__version__, transformers.__version__)"
+    result["calls"].append({"command": " ".join(["bench/gpu/level4.py", *sys.argv[1:]]), "date": time.strftime("%Y-%m-%d"),
+                            "commit": common.run(["git", "rev-parse", "--short=12", "HEAD"])[2].decode().strip(),
+                            "machine": common.machine(), "gpus": o.gpus, "torch and transformers":
+                            common.run([os.environ.get("ASSAY_PYTHON", "python3"), "-I", "-c", packages])[2].decode().strip()})
+    judge(o, result)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The same kernels judged again and again with other seeds and secrets: honest ones must pass, their wrong twins fail.
+
+usage: seeds.py ASSAY OUT.json FOLDER SUITE [--seeds N] [--seconds S] [--gpus N] [--each N] [--device D] [--workload NAME]
+
+FOLDER has candidates with `// assay: twin` lines, as tools/tasks/honest_kernels.py writes them. A round judges all of them
+and their twins once, at `small` with all questions and without times; there are --seeds rounds (20). Each of the --gpus
+GPUs (default: all that nvidia-smi lists) has --each benches at once (7) with a part of the processors, and each bench has
+a few kernels. No round is begun, and no bench, after --seconds (540); OUT.json is written after every round, and the
+same command goes on where it ends.
+
+OUT.json: "kernels" is {name: [honest judged, honest passed, worst part of a limit, twins judged, twins refused]}; what is
+not as expected is in "surprises", with seed, secret and what was said. Exit code 1 where there are any, or where something
+could not be judged.
+"""
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import common
+import denominators
+
+FEW = 5  # kernels of one bench
+
+
+class Options:
+    def __init__(self, arguments):
+        def option(name, default):
+            return common.option(arguments, name, default)
+
+        self.seeds, self.seconds = int(option("--seeds", 20)), float(option("--seconds", 540))
+        self.device, self.workload = option("--device", "cuda"), option("--workload", "small")
+        self.gpus = int(option("--gpus", 0)) or (denominators.gpus_here() if self.device == "cuda" else 1)
+        self.each = int(option("--each", 7))
+        if len(arguments) != 4:
+            sys.exit(__doc__)
+        self.assay, self.out = os.path.realpath(arguments[0]), pathlib.Path(arguments[1])
+        self.folder, self.suite = pathlib.Path(arguments[2]), arguments[3]
+        self.end = time.monotonic() + self.seconds
+
+
+def bench(o, gpu, paths):
+    """The verdicts of one bench, and why there are none."""
+    if time.monotonic() >= o.end:
+        return [], ""
+    environment, cpus = dict(os.environ), sorted(os.sched_getaffinity(0))
+    own = cpus[gpu * len(cpus) // o.gpus:(gpu + 1) * len(cpus) // o.gpus] or cpus
+    if o.device == "cuda":
+        visible = environment.get("CUDA_VISIBLE_DEVICES")
+        environment["CUDA_VISIBLE_DEVICES"] = visible.split(",")[gpu] if visible else str(gpu)
+    with tempfile.TemporaryDirectory() as folder:
+        for path in paths:
+            shutil.copy(path, folder)
+        command = [o.assay, "bench", o.suite, "--from", folder, "--twins", "--workload", o.workload, "--device", o.device,
+                   "--no-timing", "--threads", str(max(1, len(own) // o.each)), "--store", f"{folder}/store", "--json"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True,
+                              preexec_fn=lambda: os.sched_setaffinity(0, own))
+    try:
+        return json.loads(done.stdout), ""
+    except ValueError:
+        return [], f"{' '.join(p.name for p in paths)}: exit {done.returncode}: {done.stderr.strip()[-400:]}"
+
+
+def split(candidate):
+    """(file's name, twin or ""): a twin's name is followed by its macro."""
+    name, _, twin = pathlib.Path(candidate).name.partition(" -D")
+    return name, twin.strip()
+
+
+def count(result, v):
+    name, twin = split(v["candidate"])
+    row = result["kernels"].setdefault(name, [0, 0, 0, 0, 0])
+    expected = v["verdict"] not in ("pass", "judge_failed") if twin else v["verdict"] == "pass"
+    if v["verdict"] == "judge_failed":
+        result["not_judged"] += 1
+    elif twin:
+        row[3:] = [row[3] + 1, row[4] + expected]
+    else:
+        worst = max((c["z_max"] / c["z_limit"] for c in v["checks"] if c["z_max"] and c["z_limit"]), default=0)
+        row[:3] = [row[0] + 1, row[1] + expected, max(row[2], round(worst, 3))]
+    if not expected:
+        said = {key: v.get(key) for key in ("task", "verdict", "detail", "seed", "secret")}
+        result["surprises"].append({"kernel": name, "twin": twin, "round": result["rounds"]} | said)
+
+
+def judge_round(o, result, paths):
+    """All kernels and twins once; False where the time ended it before."""
+    parts = [paths[i::-(-len(paths) // FEW)] for i in range(-(-len(paths) // FEW))]
+    with concurrent.futures.ThreadPoolExecutor(o.gpus * o.each) as pool:
+        found = list(pool.map(bench, [o] * len(parts), [i % o.gpus for i in range(len(parts))], parts))
+    for verdicts, failure in found:
+        for v in verdicts:
+            count(result, v)
+        if failure:
+            result["failures"].append(failure)
+    return time.monotonic() < o.end
+
+
+def write(o, result, begin, before):
+    result["seconds"] = before + round(time.monotonic() - begin)
+    rows = result["kernels"].values()
+    result["sums"] = {name: sum(r[i] for r in rows) for i, name in
+                      ((0, "honest"), (1, "honest_passed"), (3, "twins"), (4, "twins_refused"))}
+    text = json.dumps(result | {"kernels": {}}, indent=1)
+    lines = ",\n".join(f"  {json.dumps(n)}: {json.dumps(r)}" for n, r in sorted(result["kernels"].items()))
+    o.out.with_suffix(".new").write_text(text.replace('"kernels": {}', f'"kernels": {{\n{lines}\n }}') + "\n")
+    o.out.with_suffix(".new").replace(o.out)
+
+
+def main():
+    begin, words = time.monotonic(), " ".join(sys.argv[2:])
+    o = Options(sys.argv[1:])
+    paths = sorted(p for p in o.folder.iterdir() if re.search(r"^// assay: task ", p.read_text(errors="replace"), re.M))
+    result = {"what": "kernels judged with other seeds each time: bench/gpu/seeds.py", "command": f"bench/gpu/seeds.py ASSAY {words}",
+              "date": time.strftime("%Y-%m-%d"), "commit": common.run(["git", "rev-parse", "--short=12", "HEAD"])[2].decode().strip(),
+              "machine": common.machine(), "gpus": o.gpus, "cpus": len(os.sched_getaffinity(0)), "rounds": 0, "not_judged": 0,
+              "seconds": 0, "kernels": {}, "surprises": [], "failures": []}
+    if o.out.exists():
+        result |= json.loads(o.out.read_text())
+    before = result["seconds"]
+    while result["rounds"] < o.seeds and time.monotonic() < o.end:
+        whole = judge_round(o, result, paths)
+        result["rounds"] += whole
+        write(o, result, begin, before)
+        print(f"round {result['rounds']}: {result['sums']}, {len(result['surprises'])} surprises, {result['seconds']} s", flush=True)
+        if not result["sums"]["honest_passed"]:
+            break  # nothing works here: more of it says no more
+    for s in result["surprises"][-20:]:
+        print(f"{s['kernel']} {s['twin']}: {s['verdict']}: {(s['detail'] or '')[:150]}")
+    for failure in result["failures"][-5:]:
+        print(failure)
+    return int(bool(result["surprises"] or result["failures"] or result["not_judged"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
