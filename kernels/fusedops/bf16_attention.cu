@@ -9,6 +9,7 @@
 // assay: require D <= 512 -- a lane of the plain kernel keeps sixteen elements of its query
 // assay: let fast = D % 8 == 0 && D <= 128
 // assay: let form = !fast ? 0 : D > 64 ? 1 : 2
+// assay: tune AHEAD 1,2
 // assay: tensor_map tq of=q type=bf16 dims=fast ? D : 1,fast ? S : 1,fast ? B * H : 1 \
 //   strides=fast ? D : 8,fast ? S * D : 8 box=64,64,1 swizzle=128 l2=256
 // assay: tensor_map tk of=k type=bf16 dims=fast ? D : 1,fast ? T : 1,fast ? B * H : 1 \
@@ -17,12 +18,15 @@
 //   strides=fast ? D : 8,fast ? T * D : 8 box=64,128,1 swizzle=128 l2=256
 // assay: tensor_map ty of=y type=bf16 dims=fast ? D : 1,fast ? S : 1,fast ? B * H : 1 \
 //   strides=fast ? D : 8,fast ? S * D : 8 box=64,64,1 swizzle=128
-// assay: launch attention<128, 2, 128, 2, false> grid=min(132, ceil_div(S, 128) * B * H) block=384 \
-//   shared=197632 if=form == 1 args=tq, tk, tv, ty, H, H, S, T, B * H, float(1 / sqrt(D))
-// assay: launch attention<64, 3, 128, 3, false> grid=min(132, ceil_div(S, 192) * B * H) block=512 \
-//   shared=148480 if=form == 2 args=tq, tk, tv, ty, H, H, S, T, B * H, float(1 / sqrt(D))
+// assay: launch attention<128, 2, 128, 2, false, AHEAD> grid=min(132, ceil_div(S, 128) * B * H) block=384 \
+//   shared=197632 + (AHEAD - 1) * 32768 if=form == 1 args=tq, tk, tv, ty, H, H, S, T, B * H, float(1 / sqrt(D))
+// assay: launch attention<64, 3, 128, 3, false, AHEAD> grid=min(132, ceil_div(S, 192) * B * H) block=512 \
+//   shared=148480 + (AHEAD - 1) * 24576 if=form == 2 args=tq, tk, tv, ty, H, H, S, T, B * H, float(1 / sqrt(D))
 // assay: launch attention_plain grid=ceil_div(B * H * S, 4) block=128 if=!fast \
 //   args=q, k, v, y, H, H, S, T, D, float(1 / sqrt(D)), B * H * S
+#ifndef AHEAD
+#define AHEAD 1
+#endif
 struct alignas(64) CUtensorMap {
   unsigned long long opaque[16];
 };
@@ -133,20 +137,21 @@ template <int N, int COUNT> static __device__ void wait_for(float (&d)[COUNT]) {
 }
 
 // WIDTH columns of a head in shared memory (64 or 128), GROUPS groups of 64 queries, KEYS keys at a time in a ring of
-// STAGES.
-template <int WIDTH_, int GROUPS_, int KEYS_, int STAGES_, bool CAUSAL_> struct form {
+// STAGES. Queries of PLACES parts are there at once.
+template <int WIDTH_, int GROUPS_, int KEYS_, int STAGES_, bool CAUSAL_, int PLACES_ = 1> struct form {
   enum {
     WIDTH = WIDTH_,
     GROUPS = GROUPS_,
     KEYS = KEYS_,
     STAGES = STAGES_,
     CAUSAL = CAUSAL_,
+    PLACES = PLACES_,
     PIECES = WIDTH / 64,
     QUERY_PIECE = 64 * ROW,
     KEY_PIECE = KEYS * ROW,
     QUERY_BYTES = PIECES * QUERY_PIECE, // of a group
     KEY_BYTES = PIECES * KEY_PIECE,
-    SHARED = 2 * GROUPS * QUERY_BYTES + 2 * STAGES * KEY_BYTES + 1024
+    SHARED = (PLACES + 1) * GROUPS * QUERY_BYTES + 2 * STAGES * KEY_BYTES + 1024
   };
 };
 
@@ -198,14 +203,25 @@ template <class F> static __device__ place place_of(int part, extent e) {
           (seen + F::KEYS - 1) / F::KEYS};
 }
 
+// The parts of a block, one for each round.
+static __device__ int part_of(int round) {
+  return round * (int)gridDim.x + (int)blockIdx.x;
+}
+
+static __device__ int count_rounds(int parts) {
+  int whole = parts / (int)gridDim.x;
+  return whole + (part_of(whole) < parts);
+}
+
 // Brings what all parts of a block need, as far ahead as there is room.
 template <class F>
 static __device__ void bring(const CUtensorMap *tq, const CUtensorMap *tk, const CUtensorMap *tv, memory_of<F> m,
                              extent e) {
   ring<F> r = {0, 1};
-  int turn = 1, parts = count_parts<F>(e);
-  for (int part = (int)blockIdx.x; part < parts; part += (int)gridDim.x, turn ^= 1) {
-    place at = place_of<F>(part, e);
+  int rounds = count_rounds(count_parts<F>(e));
+  for (int round = 0; round < rounds; round++) {
+    place at = place_of<F>(part_of(round), e);
+    int here = round % F::PLACES;
     for (int s = 0; s < at.steps; s++, r.next()) {
       int key = (at.steps - 1 - s) * F::KEYS; // from the last keys, which may need a mask, to the first
       barrier_wait(&m.empty_keys[r.slot], r.parity);
@@ -213,11 +229,11 @@ static __device__ void bring(const CUtensorMap *tq, const CUtensorMap *tk, const
       for (int p = 0; p < F::PIECES; p++)
         fetch_box(m.keys + r.slot * F::KEY_BYTES + p * F::KEY_PIECE, tk, p * 64, key, at.shared, &m.full_keys[r.slot]);
       if (s == 0) {
-        barrier_wait(m.empty_queries, turn);
-        barrier_expect(m.full_queries, F::GROUPS * F::QUERY_BYTES);
+        barrier_wait(&m.empty_queries[here], round / F::PLACES % 2 ^ 1);
+        barrier_expect(&m.full_queries[here], F::GROUPS * F::QUERY_BYTES);
         for (int i = 0; i < F::GROUPS * F::PIECES; i++)
-          fetch_box(m.queries + i * F::QUERY_PIECE, tq, i % F::PIECES * 64, at.first + i / F::PIECES * 64, at.head,
-                    m.full_queries);
+          fetch_box(m.queries + (here * F::GROUPS * F::PIECES + i) * F::QUERY_PIECE, tq, i % F::PIECES * 64,
+                    at.first + i / F::PIECES * 64, at.head, &m.full_queries[here]);
       }
       barrier_wait(&m.empty_values[r.slot], r.parity);
       barrier_expect(&m.full_values[r.slot], F::KEY_BYTES);
@@ -347,18 +363,19 @@ static __device__ void store(const float (&sums)[F::WIDTH / 2], rows r, const CU
 
 // A group's 64 queries of a part: scores of the next keys are under way while values of these are weighed.
 template <class F>
-static __device__ void attend(memory_of<F> m, const CUtensorMap *ty, place at, ring<F> *ring, int turn, int group,
+static __device__ void attend(memory_of<F> m, const CUtensorMap *ty, place at, ring<F> *ring, int round, int group,
                               int keys, float scale) {
   int query = at.first + group * 64 + (int)threadIdx.x % 128 / 32 * 16 + (int)threadIdx.x % 32 / 4;
   bool leader = threadIdx.x % 128 == 0;
-  unsigned char *mine = m.queries + group * F::QUERY_BYTES;
+  int here = round % F::PLACES;
+  unsigned char *mine = m.queries + (here * F::GROUPS + group) * F::QUERY_BYTES;
   float sums[F::WIDTH / 2], scores[F::KEYS / 2], old[2];
   unsigned weights[F::KEYS / 4];
   rows r = {{__int_as_float(0xff800000), __int_as_float(0xff800000)}, {0, 0}};
 #pragma unroll
   for (int i = 0; i < F::WIDTH / 2; i++)
     sums[i] = 0;
-  barrier_wait(m.full_queries, turn);
+  barrier_wait(&m.full_queries[here], round / F::PLACES % 2);
   barrier_wait(&m.full_keys[ring->slot], ring->parity);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
   score<F>(scores, mine, m.keys + ring->slot * F::KEY_BYTES);
@@ -394,7 +411,7 @@ static __device__ void attend(memory_of<F> m, const CUtensorMap *ty, place at, r
     pack_all<F>(weights, scores);
   }
   if (leader)
-    barrier_arrive(m.empty_queries);
+    barrier_arrive(&m.empty_queries[here]);
   barrier_wait(&m.full_values[ring->slot], ring->parity);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
   weigh<F>(sums, weights, m.values + ring->slot * F::KEY_BYTES);
@@ -406,35 +423,37 @@ static __device__ void attend(memory_of<F> m, const CUtensorMap *ty, place at, r
 }
 
 template <class F> static __device__ void attend_all(memory_of<F> m, const CUtensorMap *ty, extent e, float scale) {
-  int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0) - 1, turn = 0, parts = count_parts<F>(e);
+  int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0) - 1, rounds = count_rounds(count_parts<F>(e));
   ring<F> r = {0, 0};
   if (F::GROUPS > 1 && group == F::GROUPS - 1)
     give_turn<F>(group); // the first one has the first turn
-  for (int part = (int)blockIdx.x; part < parts; part += (int)gridDim.x, turn ^= 1)
-    attend<F>(m, ty, place_of<F>(part, e), &r, turn, group, e.keys, scale);
+  for (int round = 0; round < rounds; round++)
+    attend<F>(m, ty, place_of<F>(part_of(round), e), &r, round, group, e.keys, scale);
   if (group == 0)
     take_turn<F>(group); // the last one that was given
   if (threadIdx.x % 128 == 0)
     asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); // shared memory has been read
 }
 
-template <int WIDTH, int GROUPS, int KEYS, int STAGES, bool CAUSAL>
+template <int WIDTH, int GROUPS, int KEYS, int STAGES, bool CAUSAL, int PLACES = 1>
 __global__ void __launch_bounds__(128 + 128 * GROUPS, 1)
     attention(const __grid_constant__ CUtensorMap tq, const __grid_constant__ CUtensorMap tk,
               const __grid_constant__ CUtensorMap tv, const __grid_constant__ CUtensorMap ty, int heads, int shared,
               int queries, int keys, int all, float scale) {
-  typedef form<WIDTH, GROUPS, KEYS, STAGES, CAUSAL> F;
+  typedef form<WIDTH, GROUPS, KEYS, STAGES, CAUSAL, PLACES> F;
   extern __shared__ unsigned char memory[];
-  __shared__ unsigned long long of_queries[2], barriers[4][STAGES];
+  __shared__ unsigned long long of_queries[2][PLACES], barriers[4][STAGES];
   unsigned char *own = memory + (1024 - shared_address(memory) % 1024) % 1024;
-  unsigned char *answers = own + GROUPS * F::QUERY_BYTES, *rings = answers + GROUPS * F::QUERY_BYTES;
-  memory_of<F> m = {own,         answers,        rings,       rings + STAGES * F::KEY_BYTES,
-                    of_queries,  of_queries + 1, barriers[0], barriers[1],
-                    barriers[2], barriers[3]};
+  unsigned char *answers = own + PLACES * GROUPS * F::QUERY_BYTES, *rings = answers + GROUPS * F::QUERY_BYTES;
+  memory_of<F> m = {own,           answers,       rings,       rings + STAGES * F::KEY_BYTES,
+                    of_queries[0], of_queries[1], barriers[0], barriers[1],
+                    barriers[2],   barriers[3]};
   extent e = {heads, shared, queries, keys, all};
   if (threadIdx.x == 0) {
-    barrier_init(m.full_queries, 1);
-    barrier_init(m.empty_queries, GROUPS);
+    for (int p = 0; p < PLACES; p++) {
+      barrier_init(&m.full_queries[p], 1);
+      barrier_init(&m.empty_queries[p], GROUPS);
+    }
     for (int s = 0; s < STAGES; s++) {
       barrier_init(&m.full_keys[s], 1);
       barrier_init(&m.full_values[s], 1);

@@ -13,6 +13,13 @@
 // assay: tune SHAPE 0,1,2
 // assay: let form = !fast ? 0 : D > 64 ? 1 + 10 * SHAPE : SHAPE > 0 ? 2 + 10 * SHAPE : S >= 2048 ? 2 : 3
 // assay: let keys = form > 10 ? 64 : 128
+// assay: tune ORDER 0,1,2
+// assay: tune AHEAD 1,2
+// How many heads the blocks are at together (ORDER 2): their keys and values fit level 2, and rounds of blocks are
+// even.
+// assay: let some = fast ? 18000000 / (S * D * 4) / 33 * 33 : 0
+// assay: let near = ORDER < 2 || some == 0 ? B * H : some
+// assay: constraint AHEAD == 1 || SHAPE < 2
 // assay: tensor_map tq of=q type=bf16 dims=fast ? D : 1,fast ? S : 1,fast ? B * H : 1 \
 //   strides=fast ? D : 8,fast ? S * D : 8 box=64,64,1 swizzle=128 l2=256
 // assay: tensor_map tk of=k type=bf16 dims=fast ? D : 1,fast ? S : 1,fast ? B * H : 1 \
@@ -21,24 +28,26 @@
 //   strides=fast ? D : 8,fast ? S * D : 8 box=64,keys,1 swizzle=128 l2=256
 // assay: tensor_map ty of=y type=bf16 dims=fast ? D : 1,fast ? S : 1,fast ? B * H : 1 \
 //   strides=fast ? D : 8,fast ? S * D : 8 box=64,64,1 swizzle=128
-// assay: launch attention<128, 2, 128, 2, true> grid=min(132, ceil_div(S, 128) * B * H) block=384 \
-//   shared=197632 if=form == 1 args=tq, tk, tv, ty, H, H, S, S, B * H, float(1 / sqrt(D))
-// assay: launch attention<64, 3, 128, 3, true> grid=min(132, ceil_div(S, 192) * B * H) block=512 \
-//   shared=148480 if=form == 2 args=tq, tk, tv, ty, H, H, S, S, B * H, float(1 / sqrt(D))
-// assay: launch attention<64, 2, 128, 4, true> grid=min(132, ceil_div(S, 128) * B * H) block=384 \
-//   shared=164864 if=form == 3 args=tq, tk, tv, ty, H, H, S, S, B * H, float(1 / sqrt(D))
-// assay: launch attention<128, 2, 64, 4, true> grid=min(132, ceil_div(S, 128) * B * H) block=384 \
-//   shared=197632 if=form == 11 args=tq, tk, tv, ty, H, H, S, S, B * H, float(1 / sqrt(D))
+// assay: launch attention<128, 2, 128, 2, true, AHEAD> grid=min(132, ceil_div(S, 128) * B * H) block=384 \
+//   shared=197632 + (AHEAD - 1) * 32768 if=form == 1 args=tq, tk, tv, ty, H, H, S, S, B * H, near, float(1 / sqrt(D))
+// assay: launch attention<64, 3, 128, 3, true, AHEAD> grid=min(132, ceil_div(S, 192) * B * H) block=512 \
+//   shared=148480 + (AHEAD - 1) * 24576 if=form == 2 args=tq, tk, tv, ty, H, H, S, S, B * H, near, float(1 / sqrt(D))
+// assay: launch attention<64, 2, 128, 4, true, AHEAD> grid=min(132, ceil_div(S, 128) * B * H) block=384 \
+//   shared=164864 + (AHEAD - 1) * 16384 if=form == 3 args=tq, tk, tv, ty, H, H, S, S, B * H, near, float(1 / sqrt(D))
+// assay: launch attention<128, 2, 64, 4, true, AHEAD> grid=min(132, ceil_div(S, 128) * B * H) block=384 \
+//   shared=197632 + (AHEAD - 1) * 32768 if=form == 11 args=tq, tk, tv, ty, H, H, S, S, B * H, near, float(1 / sqrt(D))
 // assay: launch attention<128, 3, 64, 3, true> grid=min(132, ceil_div(S, 192) * B * H) block=512 \
-//   shared=197632 if=form == 21 args=tq, tk, tv, ty, H, H, S, S, B * H, float(1 / sqrt(D))
-// assay: launch attention<64, 2, 64, 6, true> grid=min(132, ceil_div(S, 128) * B * H) block=384 \
-//   shared=132096 if=form == 12 args=tq, tk, tv, ty, H, H, S, S, B * H, float(1 / sqrt(D))
-// assay: launch attention<64, 3, 64, 6, true> grid=min(132, ceil_div(S, 192) * B * H) block=512 \
-//   shared=148480 if=form == 22 args=tq, tk, tv, ty, H, H, S, S, B * H, float(1 / sqrt(D))
+//   shared=197632 if=form == 21 args=tq, tk, tv, ty, H, H, S, S, B * H, near, float(1 / sqrt(D))
+// assay: launch attention<64, 2, 64, 6, true, AHEAD> grid=min(132, ceil_div(S, 128) * B * H) block=384 \
+//   shared=132096 + (AHEAD - 1) * 16384 if=form == 12 args=tq, tk, tv, ty, H, H, S, S, B * H, near, float(1 / sqrt(D))
+// assay: launch attention<64, 3, 64, 6, true, AHEAD> grid=min(132, ceil_div(S, 192) * B * H) block=512 \
+//   shared=148480 + (AHEAD - 1) * 24576 if=form == 22 args=tq, tk, tv, ty, H, H, S, S, B * H, near, float(1 / sqrt(D))
 // assay: launch attention_plain grid=ceil_div(B * H * S, 4) block=128 if=!fast \
 //   args=q, k, v, y, H, H, S, S, D, float(1 / sqrt(D)), B * H * S
 #ifndef SHAPE
 #define SHAPE 0
+#define ORDER 0
+#define AHEAD 1
 #endif
 struct alignas(64) CUtensorMap {
   unsigned long long opaque[16];
@@ -151,20 +160,21 @@ template <int N, int COUNT> static __device__ void wait_for(float (&d)[COUNT]) {
 }
 
 // WIDTH columns of a head in shared memory (64 or 128), GROUPS groups of 64 queries, KEYS keys at a time in a ring of
-// STAGES.
-template <int WIDTH_, int GROUPS_, int KEYS_, int STAGES_, bool CAUSAL_> struct form {
+// STAGES. Queries of PLACES parts are there at once.
+template <int WIDTH_, int GROUPS_, int KEYS_, int STAGES_, bool CAUSAL_, int PLACES_ = 1> struct form {
   enum {
     WIDTH = WIDTH_,
     GROUPS = GROUPS_,
     KEYS = KEYS_,
     STAGES = STAGES_,
     CAUSAL = CAUSAL_,
+    PLACES = PLACES_,
     PIECES = WIDTH / 64,
     QUERY_PIECE = 64 * ROW,
     KEY_PIECE = KEYS * ROW,
     QUERY_BYTES = PIECES * QUERY_PIECE, // of a group
     KEY_BYTES = PIECES * KEY_PIECE,
-    SHARED = 2 * GROUPS * QUERY_BYTES + 2 * STAGES * KEY_BYTES + 1024
+    SHARED = (PLACES + 1) * GROUPS * QUERY_BYTES + 2 * STAGES * KEY_BYTES + 1024
   };
 };
 
@@ -187,7 +197,7 @@ template <class F> struct ring {
 
 // Heads, of keys too, and how many queries and keys there are.
 struct extent {
-  int heads, shared, queries, keys, all; // heads of a batch, those of keys, ..., heads of all batches
+  int heads, shared, queries, keys, all, near; // heads of a batch, those of keys, ..., heads of all batches, at once
 };
 
 // A part of the work: some queries of a head.
@@ -199,12 +209,13 @@ template <class F> static __device__ int count_parts(extent e) {
   return (e.queries + 64 * F::GROUPS - 1) / (64 * F::GROUPS) * e.all;
 }
 
-// Those with the most keys come first, of all heads: the short ones fill what is left at the end.
+// Those with the most keys come first, of `near` heads: the short ones fill what is left at the end.
 template <class F> static __device__ place place_of(int part, extent e) {
   int blocks = (e.queries + 64 * F::GROUPS - 1) / (64 * F::GROUPS), block, head;
   if (F::CAUSAL) {
-    block = blocks - 1 - part / e.all;
-    head = part % e.all;
+    int first = part / (e.near * blocks) * e.near, rest = part % (e.near * blocks), some = min(e.near, e.all - first);
+    block = blocks - 1 - rest / some;
+    head = first + rest % some;
   } else {
     block = part % blocks;
     head = part / blocks;
@@ -218,14 +229,27 @@ template <class F> static __device__ place place_of(int part, extent e) {
           (seen + F::KEYS - 1) / F::KEYS};
 }
 
+// The parts of a block, one for each round: in every other round blocks take them from the last to the first, so that
+// who had more keys than others has fewer in the next.
+static __device__ int part_of(int round) {
+  int turned = ORDER > 0 ? round % 2 : 0, x = (int)blockIdx.x;
+  return round * (int)gridDim.x + x + turned * ((int)gridDim.x - 1 - 2 * x);
+}
+
+static __device__ int count_rounds(int parts) {
+  int whole = parts / (int)gridDim.x;
+  return whole + (part_of(whole) < parts);
+}
+
 // Brings what all parts of a block need, as far ahead as there is room.
 template <class F>
 static __device__ void bring(const CUtensorMap *tq, const CUtensorMap *tk, const CUtensorMap *tv, memory_of<F> m,
                              extent e) {
   ring<F> r = {0, 1};
-  int turn = 1, parts = count_parts<F>(e);
-  for (int part = (int)blockIdx.x; part < parts; part += (int)gridDim.x, turn ^= 1) {
-    place at = place_of<F>(part, e);
+  int rounds = count_rounds(count_parts<F>(e));
+  for (int round = 0; round < rounds; round++) {
+    place at = place_of<F>(part_of(round), e);
+    int here = round % F::PLACES;
     for (int s = 0; s < at.steps; s++, r.next()) {
       int key = (at.steps - 1 - s) * F::KEYS; // from the last keys, which may need a mask, to the first
       barrier_wait(&m.empty_keys[r.slot], r.parity);
@@ -233,11 +257,11 @@ static __device__ void bring(const CUtensorMap *tq, const CUtensorMap *tk, const
       for (int p = 0; p < F::PIECES; p++)
         fetch_box(m.keys + r.slot * F::KEY_BYTES + p * F::KEY_PIECE, tk, p * 64, key, at.shared, &m.full_keys[r.slot]);
       if (s == 0) {
-        barrier_wait(m.empty_queries, turn);
-        barrier_expect(m.full_queries, F::GROUPS * F::QUERY_BYTES);
+        barrier_wait(&m.empty_queries[here], round / F::PLACES % 2 ^ 1);
+        barrier_expect(&m.full_queries[here], F::GROUPS * F::QUERY_BYTES);
         for (int i = 0; i < F::GROUPS * F::PIECES; i++)
-          fetch_box(m.queries + i * F::QUERY_PIECE, tq, i % F::PIECES * 64, at.first + i / F::PIECES * 64, at.head,
-                    m.full_queries);
+          fetch_box(m.queries + (here * F::GROUPS * F::PIECES + i) * F::QUERY_PIECE, tq, i % F::PIECES * 64,
+                    at.first + i / F::PIECES * 64, at.head, &m.full_queries[here]);
       }
       barrier_wait(&m.empty_values[r.slot], r.parity);
       barrier_expect(&m.full_values[r.slot], F::KEY_BYTES);
@@ -371,18 +395,19 @@ static __device__ void store(const float (&sums)[F::WIDTH / 2], rows r, const CU
 
 // A group's 64 queries of a part: scores of the next keys are under way while values of these are weighed.
 template <class F>
-static __device__ void attend(memory_of<F> m, const CUtensorMap *ty, place at, ring<F> *ring, int turn, int group,
+static __device__ void attend(memory_of<F> m, const CUtensorMap *ty, place at, ring<F> *ring, int round, int group,
                               int keys, float scale) {
   int query = at.first + group * 64 + (int)threadIdx.x % 128 / 32 * 16 + (int)threadIdx.x % 32 / 4;
   bool leader = threadIdx.x % 128 == 0;
-  unsigned char *mine = m.queries + group * F::QUERY_BYTES;
+  int here = round % F::PLACES;
+  unsigned char *mine = m.queries + (here * F::GROUPS + group) * F::QUERY_BYTES;
   float sums[F::WIDTH / 2], scores[F::KEYS / 2], old[2];
   unsigned weights[F::KEYS / 4];
   rows r = {{__int_as_float(0xff800000), __int_as_float(0xff800000)}, {0, 0}};
 #pragma unroll
   for (int i = 0; i < F::WIDTH / 2; i++)
     sums[i] = 0;
-  barrier_wait(m.full_queries, turn);
+  barrier_wait(&m.full_queries[here], round / F::PLACES % 2);
 #ifndef SEES_ALL
   if (F::CAUSAL && F::KEYS < 128) // what none of the group's queries sees
     for (; (at.steps - 1) * F::KEYS > at.first + group * 64 + 63; at.steps--, ring->next()) {
@@ -431,7 +456,7 @@ static __device__ void attend(memory_of<F> m, const CUtensorMap *ty, place at, r
     pack_all<F>(weights, scores);
   }
   if (leader)
-    barrier_arrive(m.empty_queries);
+    barrier_arrive(&m.empty_queries[here]);
   barrier_wait(&m.full_values[ring->slot], ring->parity);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
   weigh<F>(sums, weights, m.values + ring->slot * F::KEY_BYTES);
@@ -443,35 +468,37 @@ static __device__ void attend(memory_of<F> m, const CUtensorMap *ty, place at, r
 }
 
 template <class F> static __device__ void attend_all(memory_of<F> m, const CUtensorMap *ty, extent e, float scale) {
-  int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0) - 1, turn = 0, parts = count_parts<F>(e);
+  int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0) - 1, rounds = count_rounds(count_parts<F>(e));
   ring<F> r = {0, 0};
   if (F::GROUPS > 1 && group == F::GROUPS - 1)
     give_turn<F>(group); // the first one has the first turn
-  for (int part = (int)blockIdx.x; part < parts; part += (int)gridDim.x, turn ^= 1)
-    attend<F>(m, ty, place_of<F>(part, e), &r, turn, group, e.keys, scale);
+  for (int round = 0; round < rounds; round++)
+    attend<F>(m, ty, place_of<F>(part_of(round), e), &r, round, group, e.keys, scale);
   if (group == 0)
     take_turn<F>(group); // the last one that was given
   if (threadIdx.x % 128 == 0)
     asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); // shared memory has been read
 }
 
-template <int WIDTH, int GROUPS, int KEYS, int STAGES, bool CAUSAL>
+template <int WIDTH, int GROUPS, int KEYS, int STAGES, bool CAUSAL, int PLACES = 1>
 __global__ void __launch_bounds__(128 + 128 * GROUPS, 1)
     attention(const __grid_constant__ CUtensorMap tq, const __grid_constant__ CUtensorMap tk,
               const __grid_constant__ CUtensorMap tv, const __grid_constant__ CUtensorMap ty, int heads, int shared,
-              int queries, int keys, int all, float scale) {
-  typedef form<WIDTH, GROUPS, KEYS, STAGES, CAUSAL> F;
+              int queries, int keys, int all, int near, float scale) {
+  typedef form<WIDTH, GROUPS, KEYS, STAGES, CAUSAL, PLACES> F;
   extern __shared__ unsigned char memory[];
-  __shared__ unsigned long long of_queries[2], barriers[4][STAGES];
+  __shared__ unsigned long long of_queries[2][PLACES], barriers[4][STAGES];
   unsigned char *own = memory + (1024 - shared_address(memory) % 1024) % 1024;
-  unsigned char *answers = own + GROUPS * F::QUERY_BYTES, *rings = answers + GROUPS * F::QUERY_BYTES;
-  memory_of<F> m = {own,         answers,        rings,       rings + STAGES * F::KEY_BYTES,
-                    of_queries,  of_queries + 1, barriers[0], barriers[1],
-                    barriers[2], barriers[3]};
-  extent e = {heads, shared, queries, keys, all};
+  unsigned char *answers = own + PLACES * GROUPS * F::QUERY_BYTES, *rings = answers + GROUPS * F::QUERY_BYTES;
+  memory_of<F> m = {own,           answers,       rings,       rings + STAGES * F::KEY_BYTES,
+                    of_queries[0], of_queries[1], barriers[0], barriers[1],
+                    barriers[2],   barriers[3]};
+  extent e = {heads, shared, queries, keys, all, near};
   if (threadIdx.x == 0) {
-    barrier_init(m.full_queries, 1);
-    barrier_init(m.empty_queries, GROUPS);
+    for (int p = 0; p < PLACES; p++) {
+      barrier_init(&m.full_queries[p], 1);
+      barrier_init(&m.empty_queries[p], GROUPS);
+    }
     for (int s = 0; s < STAGES; s++) {
       barrier_init(&m.full_keys[s], 1);
       barrier_init(&m.full_values[s], 1);

@@ -6,12 +6,13 @@
 // assay: twin ONE_PASS expect wrong_value|low_precision|wrong_class -- variance as E[x^2] - E[x]^2
 // assay: twin NO_AFFINE expect wrong_value|low_precision -- neither scale nor shift
 // assay: twin UNBIASED expect wrong_value|low_precision|wrong_class -- divides by one less
-// assay: tune FORM 0,1,2,3,4,5,6,7
+// assay: tune FORM 0,1,2,3,4,5,6,7,8,9,10,11,12
 // assay: let vectors = D % 8 == 0
 // Rows of 512, 1024 and 2048 have forms of their own, in which every thread has as many numbers: they add up mean and
 // squares around it together, by pairs of equal count.
-// assay: let form = D == 2048 ? FORM : D == 1024 && (FORM == 1 || FORM == 2 || FORM == 4) ? FORM : \
-//   D == 512 && (FORM == 1 || FORM == 4 || FORM == 7) ? FORM : 0
+// From form 8 on a thread has no more registers than let all blocks of 2048 rows be on the multiprocessors at once.
+// assay: let form = D == 2048 ? FORM : D == 1024 && (FORM == 1 || FORM == 2 || FORM == 4 || FORM == 8) ? FORM : \
+//   D == 512 && (FORM == 1 || FORM == 4 || FORM == 7 || FORM == 8) ? FORM : 0
 // assay: launch layernorm<32, 8, 128, true> grid=ceil_div(R, 4) block=128 if=form == 1 && D == 2048 args=x, w, b, y, R, D
 // assay: launch layernorm<128, 2, 128, true> grid=R block=128 if=form == 2 && D == 2048 args=x, w, b, y, R, D
 // assay: launch layernorm<256, 1, 256, true> grid=R block=256 if=form == 3 && D == 2048 args=x, w, b, y, R, D
@@ -19,12 +20,19 @@
 // assay: launch layernorm<128, 2, 128> grid=R block=128 if=form == 5 && D == 2048 args=x, w, b, y, R, D
 // assay: launch layernorm<256, 1, 256> grid=R block=256 if=form == 6 && D == 2048 args=x, w, b, y, R, D
 // assay: launch layernorm<32, 8, 64, true> grid=ceil_div(R, 2) block=64 if=form == 7 && D == 2048 args=x, w, b, y, R, D
+// assay: launch layernorm<32, 8, 128, true, true, 4> grid=ceil_div(R, 4) block=128 if=form == 8 && D == 2048 args=x, w, b, y, R, D
+// assay: launch layernorm<32, 8, 128, false, true, 4> grid=ceil_div(R, 4) block=128 if=form == 9 && D == 2048 args=x, w, b, y, R, D
+// assay: launch layernorm<32, 8, 64, true, true, 8> grid=ceil_div(R, 2) block=64 if=form == 10 && D == 2048 args=x, w, b, y, R, D
+// assay: launch layernorm<64, 4, 64, true, true, 16> grid=R block=64 if=form == 11 && D == 2048 args=x, w, b, y, R, D
+// assay: launch layernorm<128, 2, 128, true, true, 12> grid=R block=128 if=form == 12 && D == 2048 args=x, w, b, y, R, D
 // assay: launch layernorm<32, 4, 128, true> grid=ceil_div(R, 4) block=128 if=form == 1 && D == 1024 args=x, w, b, y, R, D
 // assay: launch layernorm<128, 1, 128, true> grid=R block=128 if=form == 2 && D == 1024 args=x, w, b, y, R, D
 // assay: launch layernorm<64, 2, 64, true> grid=R block=64 if=form == 4 && D == 1024 args=x, w, b, y, R, D
 // assay: launch layernorm<32, 2, 128, true> grid=ceil_div(R, 4) block=128 if=form == 1 && D == 512 args=x, w, b, y, R, D
 // assay: launch layernorm<64, 1, 64, true> grid=R block=64 if=form == 4 && D == 512 args=x, w, b, y, R, D
 // assay: launch layernorm<32, 2, 64, true> grid=ceil_div(R, 2) block=64 if=form == 7 && D == 512 args=x, w, b, y, R, D
+// assay: launch layernorm<32, 4, 128, true, true, 8> grid=ceil_div(R, 4) block=128 if=form == 8 && D == 1024 args=x, w, b, y, R, D
+// assay: launch layernorm<32, 2, 128, true, true, 8> grid=ceil_div(R, 4) block=128 if=form == 8 && D == 512 args=x, w, b, y, R, D
 // assay: launch layernorm<8, 1, 128> grid=ceil_div(R, 16) block=128 if=vectors && D <= 64 \
 //   args=x, w, b, y, R, D
 // assay: launch layernorm<16, 1, 128> grid=ceil_div(R, 8) block=128 if=vectors && D > 64 && D <= 128 \
@@ -163,15 +171,17 @@ template <int THREADS> static __device__ void join(float *mean, float *squares, 
   *squares = around;
 }
 
-template <int THREADS, int VECTORS, int BLOCK, bool JOINED = false>
-__global__ void __launch_bounds__(BLOCK, BLOCK == 512 ? 2 : 1)
+// LATE: scale and shift are read when mean and deviation are known. BLOCKS: so many at once on a multiprocessor.
+template <int THREADS, int VECTORS, int BLOCK, bool JOINED = false, bool LATE = (THREADS >= 512),
+          int BLOCKS = (BLOCK == 512 ? 2 : 1)>
+__global__ void __launch_bounds__(BLOCK, BLOCKS)
     layernorm(const uint4 *__restrict__ x, const uint4 *__restrict__ w, const uint4 *__restrict__ b,
               uint4 *__restrict__ y, int rows, int d) {
   int row = blockIdx.x * (BLOCK / THREADS) + threadIdx.x / THREADS, lane = threadIdx.x % THREADS, length = d / 8;
   bool mine = row < rows;
   x += (long long)row * length;
   y += (long long)row * length;
-  enum { EARLY = THREADS < 512 }; // more threads have not the registers for scale and shift
+  enum { EARLY = !LATE }; // 512 threads have not the registers for scale and shift
   uint4 read[VECTORS], scales[VECTORS], shifts[VECTORS];
 #pragma unroll
   for (int i = 0; i < VECTORS; i++)

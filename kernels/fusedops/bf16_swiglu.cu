@@ -1,8 +1,11 @@
-// Gated linear unit in bf16. A thread has EACH times eight numbers of both inputs under way at once.
+// Gated linear unit in bf16. A thread has EACH times eight numbers of both inputs under way at once. ONCE: what is read
+// and written may leave the caches first (1), only what is read (2), or nothing (0).
 // assay: task fusedops/swiglu/bf16_swiglu
 // assay: tune EACH 2,1,4
 // assay: tune BLOCK 256,64,128,512
 // assay: tune FEW 1,0
+// assay: tune ONCE 1,0,2
+// assay: constraint FEW == 0 || EACH == 2 && BLOCK == 256
 // assay: twin NO_SIGMOID expect wrong_value|low_precision|wrong_class -- the gate as it is
 // assay: twin SWAPPED expect wrong_value|low_precision|wrong_class -- the other input is the gate
 // assay: let words = y.count / 8
@@ -16,6 +19,7 @@
 #define EACH 2
 #define BLOCK 256
 #define FEW 1
+#define ONCE 1
 #endif
 typedef unsigned short bf16;
 
@@ -70,6 +74,22 @@ static __device__ float gated(float g, float u) {
 #endif
 }
 
+static __device__ uint4 fetched(const uint4 *from) {
+#if ONCE
+  return __ldcs(from);
+#else
+  return __ldg(from);
+#endif
+}
+
+static __device__ void put(uint4 *to, uint4 words) {
+#if ONCE == 1
+  __stcs(to, words);
+#else
+  *to = words;
+#endif
+}
+
 template <int COUNT, int THREADS>
 __global__ void __launch_bounds__(THREADS)
     swiglu(const uint4 *__restrict__ g, const uint4 *__restrict__ u, uint4 *__restrict__ y, long long words) {
@@ -78,8 +98,8 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
   for (int i = 0; i < COUNT; i++)
     if (first + i * THREADS < words) {
-      gates[i] = __ldcs(g + first + i * THREADS);
-      values[i] = __ldcs(u + first + i * THREADS);
+      gates[i] = fetched(g + first + i * THREADS);
+      values[i] = fetched(u + first + i * THREADS);
     }
 #pragma unroll
   for (int i = 0; i < COUNT; i++)
@@ -88,7 +108,7 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
       for (int j = 0; j < 8; j++)
         a.v[j] = gated(a.v[j], b.v[j]);
-      __stcs(y + first + i * THREADS, narrowed(a));
+      put(y + first + i * THREADS, narrowed(a));
     }
 }
 

@@ -15,6 +15,10 @@
 //   form         what a form takes is about a launch, and for each round of tiles a time for each slice and one for the
 //                end (ns0, ns1, ...)
 // The copy engine wants rows of a multiple of 16 bytes: other shapes go to a plain kernel.
+// TURNS: the groups of warps give work to the tensor core in turn. HALVES: a slice is multiplied in so many parts of
+// the tile's rows, and one is added up while the next is multiplied.
+// assay: tune TURNS 0,1
+// assay: tune HALVES 1,2
 // assay: let whole = K % 16 == 0 && N % 16 == 0
 // assay: let tiles0 = ceil_div(M, 64) * ceil_div(N, 128)
 // assay: let ns0 = 3944 + ceil_div(tiles0, 132) * (300 * ceil_div(K, 128) + 512)
@@ -41,6 +45,10 @@
 // assay: launch matmul<160, 5> grid=min(tiles3, 132) block=384 shared=218112 if=whole && form == 3 \
 //   args=ta, tb, ty, M, K, N
 // assay: launch matmul_plain grid=ceil_div(N, 32),ceil_div(M, 32) block=256 if=!whole args=a, b, y, M, K, N
+#ifndef TURNS
+#define TURNS 0
+#define HALVES 1
+#endif
 struct alignas(64) CUtensorMap {
   unsigned long long opaque[16];
 };
@@ -122,7 +130,10 @@ static __device__ unsigned long long describe(const void *tile) {
                  : __VA_ARGS__                                                                                         \
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)add));                                 \
   }
+MULTIPLY(32, N0 ", " N1, "16", "17", "18", "19", "20", "21", C8(0), C8(1))
+MULTIPLY(48, N0 ", " N1 ", " N2, "24", "25", "26", "27", "28", "29", C8(0), C8(1), C8(2))
 MULTIPLY(64, N0 ", " N1 ", " N2 ", " N3, "32", "33", "34", "35", "36", "37", C8(0), C8(1), C8(2), C8(3))
+MULTIPLY(80, N0 ", " N1 ", " N2 ", " N3 ", " N4, "40", "41", "42", "43", "44", "45", C8(0), C8(1), C8(2), C8(3), C8(4))
 MULTIPLY(96, N0 ", " N1 ", " N2 ", " N3 ", " N4 ", " N5, "48", "49", "50", "51", "52", "53", C8(0), C8(1), C8(2), C8(3),
          C8(4), C8(5))
 MULTIPLY(128, N0 ", " N1 ", " N2 ", " N3 ", " N4 ", " N5 ", " N6 ", " N7, "64", "65", "66", "67", "68", "69", C8(0),
@@ -243,14 +254,30 @@ template <int N> static __device__ void keep(float (&x)[N]) {
     asm volatile("" : "+f"(x[i])::"memory");
 }
 
-// Multiplies a slice whose columns are there, and reads the next one's meanwhile.
-template <class F>
-static __device__ void add_slice(float (&sum)[F::BM / 2], float (&part)[F::BM / 2], unsigned (&now)[4][4],
-                                 unsigned (&next)[4][4], memory_of at, ring<F> *r, reader how, int left) {
-  int slot = r->slot;
-  unsigned long long second = describe(at.common + slot * F::COMMON_BYTES);
+static __device__ void take_turn(int group) {
+  if (TURNS)
+    asm volatile("bar.sync %0, 256;" ::"r"(4 + group) : "memory");
+}
+
+static __device__ void give_turn(int group) {
+  if (TURNS)
+    asm volatile("bar.arrive %0, 256;" ::"r"(4 + (group + 1) % GROUPS) : "memory");
+}
+
+// Sums of a slice that the tensor core is at, of a part of the tile's rows each.
+template <int BM> struct slice_sums { float of[HALVES][BM / 2 / HALVES]; };
+
+// Waits until all but LEFT parts of the slice are multiplied.
+template <int LEFT, int N> static __device__ void wait_for(float (&part)[N]) {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
   keep(part);
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+// Multiplies a part of a slice, rows from `first` on.
+template <class F, int N>
+static __device__ void multiply_part(float (&part)[N], const unsigned (&now)[4][4], const unsigned char *first,
+                                     int left) {
+  unsigned long long second = describe(first);
 #pragma unroll
   for (int step = 0; step < 4; step++)
 #ifdef LAST_TERMS
@@ -262,45 +289,67 @@ static __device__ void add_slice(float (&sum)[F::BM / 2], float (&part)[F::BM / 
       asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory");
       keep(part);
 #pragma unroll
-      for (int i = 0; i < F::BM / 2; i++)
+      for (int i = 0; i < N; i++)
         part[i] = __uint_as_float(pack(0, part[i]) & 0xffff0000u);
       keep(part);
       asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #endif
     }
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// Multiplies a slice whose columns are there, and reads the next one's meanwhile.
+template <class F>
+static __device__ void add_slice(float (&sum)[F::BM / 2], slice_sums<F::BM> &part, unsigned (&now)[4][4],
+                                 unsigned (&next)[4][4], memory_of at, ring<F> *r, reader how, int left, int group) {
+  enum { N = F::BM / 2 / HALVES };
+  int slot = r->slot;
+  take_turn(group);
+#pragma unroll
+  for (int h = 0; h < HALVES; h++)
+    keep(part.of[h]);
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma unroll
+  for (int h = 0; h < HALVES; h++)
+    multiply_part<F>(part.of[h], now, at.common + slot * F::COMMON_BYTES + h * F::BM / HALVES * ROW, left);
+  give_turn(group);
   r->next();
   if (left > 1) {
     barrier_wait(&at.full[r->slot], r->parity);
     read_columns(next, shared_address(at.own + r->slot * OWN_BYTES), how);
   }
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-  keep(part);
+  if (HALVES > 1) {
+    wait_for<HALVES - 1>(part.of[0]);
+#pragma unroll
+    for (int i = 0; i < N; i++)
+      sum[i] += part.of[0][i];
+  }
+  wait_for<0>(part.of[HALVES - 1]);
 #pragma unroll
   for (int step = 0; step < 4; step++) // the tensor core read them until here
     asm volatile("" ::"r"(now[step][0]), "r"(now[step][1]), "r"(now[step][2]), "r"(now[step][3]) : "memory");
   if (threadIdx.x % 128 == 0)
     barrier_arrive(&at.empty[slot]);
 #pragma unroll
-  for (int i = 0; i < F::BM / 2; i++) {
-    sum[i] += part[i];
-  }
+  for (int i = 0; i < N; i++)
+    sum[(HALVES - 1) * N + i] += part.of[HALVES - 1][i];
 }
 
 template <class F>
-static __device__ void add_slices(float (&sum)[F::BM / 2], memory_of at, ring<F> *r, reader how, int slices) {
+static __device__ void add_slices(float (&sum)[F::BM / 2], memory_of at, ring<F> *r, reader how, int slices,
+                                  int group) {
   unsigned even[4][4], odd[4][4];
-  float part[F::BM / 2];
+  slice_sums<F::BM> part;
 #pragma unroll
   for (int i = 0; i < F::BM / 2; i++)
-    sum[i] = part[i] = 0;
+    sum[i] = part.of[i / (F::BM / 2 / HALVES)][i % (F::BM / 2 / HALVES)] = 0;
   barrier_wait(&at.full[r->slot], r->parity);
   read_columns(even, shared_address(at.own + r->slot * OWN_BYTES), how);
 #pragma unroll 1
   for (int s = 0; s < slices; s += 2) {
-    add_slice(sum, part, even, odd, at, r, how, slices - s);
+    add_slice(sum, part, even, odd, at, r, how, slices - s, group);
     if (s + 1 < slices)
-      add_slice(sum, part, odd, even, at, r, how, slices - s - 1);
+      add_slice(sum, part, odd, even, at, r, how, slices - s - 1, group);
   }
 }
 
@@ -340,14 +389,18 @@ template <class F> static __device__ void make_tiles(const CUtensorMap *ty, memo
   reader how = reader_of(group);
   ring<F> r = {0, 0};
   float sum[F::BM / 2];
+  if (group == GROUPS - 1)
+    give_turn(group); // the first one has the first turn
 #ifdef LAST_TILE
   tiles = max(tiles - 1, 1);
 #endif
   for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) {
     tile_place<F>(tile, M, N, &m0, &n0);
-    add_slices<F>(sum, at, &r, how, slices);
+    add_slices<F>(sum, at, &r, how, slices, group);
     store_tile<F>(sum, ty, at.slots + group * SLOTS * SLOT, n0 + group * 64, m0, M, N);
   }
+  if (group == 0)
+    take_turn(group);                                            // the last one that was given
   asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); // shared memory has been read
 }
 
