@@ -6,49 +6,94 @@
 #   bench/gpu/fusedops.sh PROGRAMS OUT [SECONDS]
 #
 # PROGRAMS: the folder with assay and its helpers. OUT: a folder for the store, texts and JSON. SECONDS (540) limits the
-# whole; the same OUT goes on where it stopped. PARTS names a file with what there is to do in place of all, a line each:
-# TASK WORKLOADS. ASSAY_PYTHON names a Python with PyTorch; without it only kernels are
-# judged. HELION is Helion's effort (none). GPUS (1): so many of the machine's GPUs share the work, a part of a sweep at a
-# time, all makers of a shape on the same GPU. EACH (1): so many parts at once on a GPU; nothing else runs there while the
-# judge takes a time, but tuners, which take their own, may disturb each other. OUT/results.tar has what was judged so far,
-# OUT/log.txt when each part ended, and OUT/site/c/fusedops.html is the page of the comparison.
+# whole; the same OUT goes on where it stopped. ASSAY_PYTHON names a Python with PyTorch; without it only kernels are judged.
+#
+#   PARTS   a file with what there is to do in place of all, a line each: TASK WORKLOADS [RUN [MAKERS]]. A RUN that is called
+#           seedN has the seed N
+#   MAKERS  in place of all that this Python has; HELION is Helion's effort (none). Where our kernel declares parameters,
+#           tune:kernels/fusedops is one more
+#   MORE    options of `assay compare` (--no-probes --checks 2 --samples 100): every shape of a sweep is judged as it is, since
+#           tuners would tune for every probe's shape too. What a kernel does elsewhere, fusedops_kernels.py and `assay bench`
+#           at small ask
+#   GPUS    (1) so many of the machine's GPUs share the work, those of CUDA_VISIBLE_DEVICES if it is set: a part of a sweep at
+#           a time, all makers of a shape on the same GPU
+#   DEVICE  (cuda) cpu tries the script without a GPU, with MAKERS such as eager,tests/fusedops
+#   EACH    (1) so many parts at once on a GPU; nothing else runs there while the judge takes a time, but tuners, which take
+#           their own, may disturb each other
+#
+# OUT/results.tar has what was judged so far, OUT/log.txt when each part ended, OUT/trials.txt and .json what tuning cost, and
+# OUT/site/c/fusedops.html is the page of the comparison.
 set -u
 programs=$(cd "$1" && pwd)
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
 start=$(date +%s)
 end=$((start + ${3:-540}))
-cd "$(dirname "$0")/../.."
+[ -z "${PARTS:-}" ] || PARTS=$(realpath "$PARTS")
+cd "$(dirname "$0")/../.." || exit
 export ASSAY_TASKS="$PWD/tasks" ASSAY_INCLUDE="$PWD/include" ASSAY_STORE="$out/store.sqlite"
-with=kernels/fusedops
+more=${MORE---no-probes --checks 2 --samples 100}
 python=${ASSAY_PYTHON:-python3}
 has() { "$python" -I -c "import $1" 2>/dev/null; } # as the worker does: PYTHONPATH is not looked at
-if has torch; then with=eager,inductor,max-autotune,library,kernels/fusedops; fi
+with=kernels/fusedops
+if has torch; then with=eager,inductor,max-autotune,$with; fi
 if has torch,triton; then with=$with,triton; fi
 if has torch,helion; then with=$with,helion:${HELION:-none}; fi
+with=${MAKERS:-$with}
 echo "makers: $with"
 "$programs/assay" doctor --calibrate >"$out/doctor.txt" 2>&1
-compare() { # compare NAME TASK WORKLOADS: says in NAME.txt what makers side by side came to
+with_of() { # with_of TASK: the makers that have anything for it
+  with_all=$with
+  case $1 in *_matmul) [ -n "${MAKERS:-}" ] || ! has torch || with_all=$with_all,library ;; esac
+  if [ -z "${MAKERS:-}" ] && grep -qs '^// assay: tune' "kernels/fusedops/${1##*/}.cu"; then with_all=$with_all,tune:kernels/fusedops; fi
+  echo "$with_all"
+}
+compare() { # compare NAME TASK WORKLOADS [RUN [MAKERS]]: says in NAME.txt what makers side by side came to
   left=$((end - $(date +%s)))
   [ $left -gt 10 ] || { echo "no time left for $1"; return; }
-  timeout -s INT $left "$programs/assay" compare "$2" --with $with --workload "$3" --device cuda --run fusedops --scorecard \
-    >"$out/$1.txt" 2>"$out/$1.err"
+  case ${4:-} in seed*) seed="--seed ${4#seed}" ;; *) seed= ;; esac
+  timeout -s INT $left "$programs/assay" compare "$2" --with "${5:-$(with_of "$2")}" --workload "$3" --device "${DEVICE:-cuda}" --run "${4:-fusedops}" \
+    --scorecard $more $seed >"$out/$1.txt" 2>"$out/$1.err"
 }
-whole() { # whole NAME TASK WORKLOADS: the table of a sweep; what the parts judged is not judged again
-  compare "$1" "$2" "$3"
-  tail -n 40 "$out/$1.txt"
+whole() { # whole TASK WORKLOADS: the table of a sweep; what the parts judged is not judged again
+  compare "$(basename "$1")" "$1" "$2"
+  tail -n 40 "$out/$(basename "$1").txt"
 }
-parts() { # what there is to do, the longest first
+parts() { # what there is to do, the most telling first
   if [ -n "${PARTS:-}" ]; then cat "$PARTS" && return; fi
-  for n in 1 2 3 4 5; do echo "fusedops/gemm_gelu/bf16_gemm_gelu size0$n"; done
-  for n in 30 $(seq -w 1 29); do echo "fusedops/matmul/bf16_matmul size$n"; done
-  for n in 1 2 3; do echo "fusedops/layernorm/bf16_layernorm size0$n"; done
-  for size in 05 10 15 20 25 30; do echo "fusedops/matmul/fp8_matmul size$size"; done
-  for family in attention grouped_gemm softmax rms_norm swiglu rotary cross_entropy moe_gate; do
-    for size in 1 2 3; do echo "fusedops/$family size0$size"; done
+  for n in 5 4 3 2 1; do echo "fusedops/gemm_gelu/bf16_gemm_gelu size0$n"; done
+  for n in 3 1 2; do echo "fusedops/layernorm/bf16_layernorm size0$n"; done
+  for n in 1 2 5 6 3 7 4 8; do echo "fusedops/attention/bf16_attention_causal size0$n"; done
+  for n in 3 2 1 4 5; do echo "fusedops/swiglu/bf16_swiglu size0$n"; done
+  for n in 30 05 10 15 20 25; do echo "fusedops/matmul/bf16_matmul size$n"; done
+  for n in 1 2 3 4; do echo "fusedops/attention/bf16_attention_gqa size0$n"; done
+  for n in 30 15 05 20; do echo "fusedops/matmul/fp8_matmul size$n"; done
+  for n in 1 2 3; do
+    for task in rms_norm/bf16_rms_norm softmax/bf16_softmax rotary/bf16_rotary cross_entropy/bf16_cross_entropy moe_gate/fp32_moe_gate \
+      attention/bf16_attention grouped_gemm/bf16_routed_gemm grouped_gemm/bf16_batched_gemm grouped_gemm/bf16_grouped_gemm; do
+      echo "fusedops/$task size0$n"
+    done
   done
-  echo "fusedops/matmul/fp8_matmul large01"
-  for family in attention softmax rms_norm layernorm swiglu rotary cross_entropy; do echo "fusedops/$family size0[4-8]"; done
+  for task in layernorm/bf16_layernorm rms_norm/bf16_rms_norm softmax/bf16_softmax cross_entropy/bf16_cross_entropy rotary/bf16_rotary \
+    swiglu/bf16_swiglu matmul/bf16_matmul matmul/fp8_matmul; do
+    echo "fusedops/$task large01"
+  done
+  for task in bf16_attention_causal bf16_attention bf16_attention_gqa; do echo "fusedops/attention/$task long01"; done
+  for n in $(seq -w 1 29); do case $n in 05 | 10 | 15 | 20 | 25) ;; *) echo "fusedops/matmul/bf16_matmul size$n" ;; esac; done
+  for n in 4 5 6 7 8; do
+    for task in attention/bf16_attention softmax/bf16_softmax rotary/bf16_rotary cross_entropy/bf16_cross_entropy moe_gate/fp32_moe_gate \
+      grouped_gemm/bf16_routed_gemm grouped_gemm/bf16_batched_gemm; do
+      ! grep -q "assay.workload.size0$n" "tasks/fusedops/$task.onnxtxt" || echo "fusedops/$task size0$n"
+    done
+  done
+  for n in 1 2 3; do echo "fusedops/layernorm/fp16_layernorm size0$n"; done
+  for n in 05 15 30; do echo "fusedops/matmul/fp16_matmul size$n" && echo "fusedops/matmul/fp32_matmul size$n"; done
+  for n in 1 2 3 4 5; do echo "fusedops/gemm_gelu/fp16_gemm_gelu size0$n"; done
+  for n in 2 3 4; do
+    for task in layernorm/bf16_layernorm rms_norm/bf16_rms_norm softmax/bf16_softmax cross_entropy/bf16_cross_entropy; do
+      ! grep -q "assay.workload.large0$n" "tasks/fusedops/$task.onnxtxt" || echo "fusedops/$task large0$n"
+    done
+  done
 }
 keep() { # all that has been judged, in one file: OUT/results.tar, with the store and runs for `assay runs import`
   mkdir -p "$out/results"
@@ -70,26 +115,28 @@ worker() { # worker GPU
     set -- "$1" $line
     set +f
     begun=$(date +%s)
-    CUDA_VISIBLE_DEVICES=$1 compare "part_$(echo "$2 $3" | tr -c 'a-zA-Z0-9\n' _)" "$2" "$3"
-    echo "$2 $3: $(($(date +%s) - begun)) s on GPU $1, $(($(date +%s) - start)) s after the beginning" | tee -a "$out/log.txt"
+    CUDA_VISIBLE_DEVICES=$1 compare "part_$(echo "$2 $3 ${4:-}" | tr -c 'a-zA-Z0-9\n' _)" "$2" "$3" "${4:-}" "${5:-}"
+    echo "$2 $3 ${4:-}: $(($(date +%s) - begun)) s on GPU $1, $(($(date +%s) - start)) s after the beginning" | tee -a "$out/log.txt"
     (flock 9 && keep) 9>"$out/keeping"
   done
 }
 : >"$out/parts"
 parts >"$out/parts.left"
-gpu=0
-while [ $gpu -lt $((${GPUS:-1} * ${EACH:-1})) ]; do
-  worker $((gpu % ${GPUS:-1})) &
-  gpu=$((gpu + 1))
+cp "$out/parts.left" "$out/parts.all"
+n=0
+while [ $n -lt $((${GPUS:-1} * ${EACH:-1})) ]; do
+  gpu=$((n % ${GPUS:-1}))
+  [ -z "${CUDA_VISIBLE_DEVICES:-}" ] || gpu=$(echo "$CUDA_VISIBLE_DEVICES" | cut -d, -f$((gpu + 1)))
+  worker "$gpu" &
+  n=$((n + 1))
 done
 wait
-CUDA_VISIBLE_DEVICES=0 timeout -s INT 120 "$programs/assay" bench fusedops --from kernels/fusedops --twins --workload small \
-  --device cuda --no-timing >"$out/twins.txt" 2>"$out/twins.err"
-tail -n 12 "$out/twins.txt"
 keep
-whole layernorm fusedops/layernorm/bf16_layernorm 'size*'
-whole gemm_gelu fusedops/gemm_gelu/bf16_gemm_gelu 'size*'
-whole matmul fusedops/matmul/bf16_matmul 'size*'
-for family in softmax rms_norm swiglu rotary cross_entropy moe_gate attention grouped_gemm; do whole $family fusedops/$family 'size0[1-3]'; done
+end=$((end + 25)) # for tables of what there is
+if [ -z "${PARTS:-}" ]; then
+  for task in $(cut -d' ' -f1 "$out/parts.all" | sort -u); do whole "$task" 'size*'; done
+fi
+"$programs/assay" trials >"$out/trials.txt" 2>&1
+"$programs/assay" trials --json >"$out/trials.json" 2>>"$out/trials.txt"
 "$programs/assay" trials --read tests/tuning/logs/published_results.csv --run published >/dev/null 2>&1
 "$programs/assay" report --html "$out/site" >"$out/site.txt" 2>&1
