@@ -428,6 +428,7 @@ enum assay_status assay_judge_test(struct assay_job *job, struct assay_error *er
     verdict_add_log(&job->verdict, subject ? subject->ops->log(subject) : "");
     verdict_take_weights(&job->verdict);
     verdict_take_kept(&job->verdict);
+    verdict_take_evaluation(&job->verdict);
     verdict_explain_tf32(&job->verdict, job->session.task.contract.name);
     verdict_make_printable(&job->verdict);
   }

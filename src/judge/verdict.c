@@ -64,6 +64,13 @@ void verdict_take_kept(struct assay_verdict *v) {
     add_detail(v, "; it keeps %s from an earlier call, which had other weights: make it in forward", names);
 }
 
+void verdict_take_evaluation(struct assay_verdict *v) {
+  char names[160];
+  if (take_line(v, "assay: evaluation: ", names, sizeof names) && v->reason == ASSAY_REASON_WRONG_VALUE)
+    add_detail(v, "; in evaluation, as after eval(): %s; the task takes each batch's statistics, as in training",
+               names);
+}
+
 void verdict_explain_tf32(struct assay_verdict *v, const char *contract) {
   const bool errs = v->reason == ASSAY_REASON_WRONG_VALUE || v->reason == ASSAY_REASON_LOW_PRECISION;
   size_t used = strlen(v->detail);

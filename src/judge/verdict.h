@@ -16,6 +16,10 @@ void verdict_take_weights(struct assay_verdict *v);
 // its own, and what was made of earlier ones is wrong then.
 void verdict_take_kept(struct assay_verdict *v);
 
+// Says of a wrong value which normalisations of the module are in evaluation, where the task's take each batch's
+// statistics.
+void verdict_take_evaluation(struct assay_verdict *v);
+
 // Says of errors under the contract fp32 that the kernels multiply in TF32, where their names say so: PyTorch has
 // convolutions do that unless it is told not to.
 void verdict_explain_tf32(struct assay_verdict *v, const char *contract);

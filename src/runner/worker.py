@@ -273,8 +273,9 @@ class Keeps:
         self.places = {name: p.data_ptr() for name, p in model.named_parameters() if name not in but}
 
     def ids(self):
-        return {name: [id(t) for t in tensors]
-                for name, tensors in worker_weights.attributes_of(self.model, self.module).items()}
+        """A buffer that is written to, as running statistics are, stays the one that it was."""
+        held = worker_weights.attributes_of(self.model, self.module) | worker_weights.buffers_of(self.model)
+        return {name: [id(t) for t in tensors] for name, tensors in held.items()}
 
     def names(self):
         moved = [name for name, p in self.model.named_parameters() if self.places.get(name, p.data_ptr()) != p.data_ptr()]
@@ -291,6 +292,17 @@ def say_kept(names, what="kept"):
     said_kept.update((what, name) for name in names)
     if names:
         print(f"assay: {what}: " + ", ".join(names), file=sys.stderr, flush=True)
+
+
+def say_evaluation(model, weights):
+    """Once, for the judge: normalisations that take running statistics. A task that has some as inputs is in evaluation,
+    too."""
+    import torch
+    names = [name or type(part).__name__ for name, part in model.named_modules()
+             if isinstance(part, torch.nn.modules.batchnorm._NormBase) and part.track_running_stats and not part.training]
+    if names and not any("running" in weight for weight in weights):
+        more = f" and {len(names) - 2} more" if len(names) > 3 else ""
+        say_kept([", ".join(names[:2 if more else 3]) + more], "evaluation")
 
 
 class Model:
@@ -324,6 +336,7 @@ class Model:
         self.model = model
         self.try_to_renew(weights)
         self.keeps = Keeps(model, self.module, self.prepared.names())
+        say_evaluation(model, weights)
 
     def made_in_init(self, tape, model, pairs):
         prepared = worker_weights.Prepared()

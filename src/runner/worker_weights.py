@@ -217,6 +217,12 @@ def attributes_of(model, module=None):
     return found
 
 
+def buffers_of(model):
+    """{name: tensors}, none of a buffer that is not there yet: register_buffer(name, None)."""
+    return {f"{path}.{name}".lstrip("."): [] if buffer is None else [buffer]
+            for path, part in model.named_modules() for name, buffer in part._buffers.items()}
+
+
 class Held:
     """A tensor that a model holds under a name, and how to give it another value."""
 

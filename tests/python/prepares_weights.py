@@ -3,6 +3,7 @@
 # assay: twin FIRST_CALL expect pass -- made in the first call
 # assay: twin GLOBAL expect pass -- the first call's, in the file
 # assay: twin LATE_BORN expect pass -- of a tensor that becomes the parameter later
+# assay: twin BUFFER expect pass -- in the first call, in buffers that are registered as None
 # assay: twin NUMPY expect pass -- by NumPy in the first call: the module is made anew for every call
 # assay: twin HIDDEN expect wrong_value -- by NumPy in __init__, where nobody sees it
 # assay: twin ANSWER expect wrong_value|changed_behaviour -- the first call's answer
@@ -33,6 +34,9 @@ class ModelNew(torch.nn.Module):
         elif "HIDDEN" in globals():
             made = sums(self.matmul.weight, self.matmul.bias)
             self.sums = [torch.from_numpy(part.numpy().copy()) for part in made]
+        elif "BUFFER" in globals():
+            self.register_buffer("rows", None)
+            self.register_buffer("bias", None)
         elif not any(name in globals() for name in ("FIRST_CALL", "GLOBAL", "NUMPY", "ANSWER")):
             self.sums = sums(self.matmul.weight, self.matmul.bias)
         if "GLOBAL" in globals():
@@ -44,6 +48,10 @@ class ModelNew(torch.nn.Module):
         if "NUMPY" in globals() and self.sums is None:
             weight, bias = self.matmul.weight.detach().numpy(), self.matmul.bias.detach().numpy()
             self.sums = [torch.from_numpy(weight.astype("f8").sum(0)), torch.tensor(float(bias.astype("f8").sum()))]
+        if "BUFFER" in globals():
+            if self.rows is None:
+                self.rows, self.bias = sums(self.matmul.weight, self.matmul.bias)
+            return (x.double() @ self.rows + self.bias).float()[:, None]
         if self.sums is None and "GLOBAL" not in globals():
             self.sums = sums(self.matmul.weight, self.matmul.bias)
         rows, bias = kept["sums"] if "GLOBAL" in globals() else self.sums

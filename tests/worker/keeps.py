@@ -43,6 +43,18 @@ class Copies(Transposes):  # by NumPy, out of sight
         return x @ self.t
 
 
+class Buffers(Transposes):  # a buffer that is filled later
+    def __init__(self):
+        super().__init__()
+        del self.t
+        self.register_buffer("t", None)
+
+    def forward(self, x):
+        if self.t is None:
+            self.t = self.lin.weight.t().contiguous()
+        return x @ self.t
+
+
 class Counts(Transposes):
     def forward(self, x):
         self.t = (self.t or 0) + 1
@@ -65,7 +77,7 @@ def kept_by(kind):
     return keeps.names()
 
 
-assert kept_by(Transposes) == kept_by(Copies) == ["t"]
+assert kept_by(Transposes) == kept_by(Copies) == kept_by(Buffers) == ["t"]
 assert kept_by(Moves) == ["lin.weight"]
 assert kept_by(Counts) == [] and kept_by(Normalises) == []
 
@@ -98,6 +110,7 @@ def recorded(kind):
 
 
 assert recorded(Transposes) == ([True, True], 2, 2)  # one that showed it, and one that was looked at
+assert recorded(Buffers) == ([True, True], 2, 2)
 assert recorded(Moves) == ([True, True], 2, 2)
 assert recorded(Copies) == ([True, True], 7, 0)  # those two, two more to warm up, two recordings, one timed
 assert recorded(Counts) == ([True, True], 1, 0)
@@ -120,3 +133,12 @@ with contextlib.redirect_stderr(io.StringIO()) as said:
 assert said.getvalue() == "assay: torch.compile: 2.500 s, in a first call of 4.000 s\n", said.getvalue()
 sys.modules["torch._dynamo.utils"] = None
 assert worker.compiling_seconds() == 0
+
+# Normalisations in evaluation.
+for weights, kind, expected in ((["lin_weight"], lambda: Normalises().eval(), "assay: evaluation: norm\n"),
+                                (["norm_running_mean"], lambda: Normalises().eval(), ""), ([], Normalises, ""),
+                                ([], lambda: torch.nn.Sequential(*[Normalises() for _ in range(5)]).eval(),
+                                 "assay: evaluation: 0.norm, 1.norm and 3 more\n")):
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        worker.say_evaluation(kind(), weights)
+    assert said.getvalue() == expected, said.getvalue()

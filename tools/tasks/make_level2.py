@@ -24,7 +24,10 @@ PARTS = {13: "1/32", 14: "1/8192", 18: "1/8192", 42: "1/2359296", 44: "1/147456"
 # timed: sums over the outputs (14, 18, 51), over 16 of them (98), over the taps that see the same sums of inputs: all
 # where nothing is padded (42), nine in four classes where one row and one column are (44); 27 taps in eight (50).
 WEIGHT_PARTS = {14: "1/8192", 18: "1/8192", 42: "1/9", 44: "4/9", 50: "8/27", 51: "1/8192", 98: "1/16"}
-LEVEL = Level(2, contraction_parts=PARTS, weight_parts=WEIGHT_PARTS)
+# The module normalises rows of as many numbers as it has channels.
+SHAPES = {34: "N=1..32, CI=1..32, CO=2*W, D=1..16, H=1..32, W=1..32, OW=2*W"}
+
+LEVEL = Level(2, contraction_parts=PARTS, weight_parts=WEIGHT_PARTS, shapes=SHAPES)
 FUSIONS = Fusions(LEVEL)
 conv, linear = FUSIONS.conv, FUSIONS.linear
 
@@ -266,7 +269,8 @@ linear(33, "linear_scale_batch_norm", "Linear layer, a factor for each feature, 
        allow=SCALE_CANCELS)
 conv(34, "conv_transpose_3d_layer_norm_gelu_scale", "Transposed convolution of volumes, layer normalisation over rows, "
      "GELU, times 1", (32, 32, 16, 32, 32), 64, 4, lambda t: t.layer_norm("layer_norm").gelu().mul(1.0), **STRIDED,
-     small=(2, 4, 8, 8), channels=(8, 12), probes=SQUARES,
+     small=(2, 4, 8, 8), channels=(8, 16), probes=SQUARES,
+     ragged=[(1, 1, 2, 1, 1, 1), (2, 3, 8, 2, 1, 4), (1, 2, 4, 1, 4, 2), (1, 5, 10, 1, 2, 5)],
      allow=CANCELS.format("the normalisation of every row"))
 conv(35, "conv_2d_subtract_hard_swish_max_pool_mish", "Convolution of images, less 0.5, hard swish, maxima over "
      "windows, Mish", (128, 64, 128, 128), 128, 3, lambda t: t.sub(0.5).hard_swish().max_pool(2).mish(),
