@@ -585,10 +585,17 @@ static void note_elsewhere(struct session *s, const struct runner_report *report
   v->scope = v->elsewhere[0] ? ASSAY_SCOPE_JUDGED : ASSAY_SCOPE_GENERAL;
 }
 
-// Whether there is no plan of a Python candidate. What one at another shape answered does not count then: the recording
-// may be what was wrong, and a process can be asked instead.
+bool session_libraries_fault(const struct session *s, bool fault) {
+  const struct assay_kernels *k = &s->subject->found.kernels;
+  return fault && k->known && k->launches[ASSAY_OWN_KERNELS] == 0;
+}
+
+// Whether there is no plan of a Python candidate, or none that works. What one at another shape answered does not count
+// then: the recording may be what was wrong, and a process can be asked instead.
 static bool lacks_plan(const struct session *s, const struct runner_report *report) {
-  return report->event == RUNNER_UNRECORDABLE && s->kind->without_plan && s->choice.form->python;
+  const bool lacks =
+      report->event == RUNNER_UNRECORDABLE || session_libraries_fault(s, report->event == RUNNER_OUT_OF_BOUNDS);
+  return lacks && s->kind->without_plan && s->choice.form->python;
 }
 
 // Otherwise a wrong answer at the judged shape comes first, also where the candidate's process ended at another one.

@@ -277,10 +277,11 @@ static void announce(struct session *s, enum step_name at) {
   s->o->progress(s->o->progress_arg, road[at].begins, road[at].done, STAGES);
 }
 
-// Whether there is no plan, but another kind of subject that works without one.
+// Whether there is no plan, or none that works, but another kind of subject that does without one.
 static bool gives_way(const struct session *s) {
-  return s->v->reason == ASSAY_REASON_UNRECORDABLE && s->kind->without_plan && s->choice.form->python &&
-         s->choice.mode != FORM_PLAN;
+  const bool lacks = s->v->reason == ASSAY_REASON_UNRECORDABLE ||
+                     session_libraries_fault(s, s->v->reason == ASSAY_REASON_OUT_OF_BOUNDS);
+  return lacks && s->kind->without_plan && s->choice.form->python && s->choice.mode != FORM_PLAN;
 }
 
 // Replaces the subject by one that works without a plan. The questions stay, unless the candidate has seen one: its

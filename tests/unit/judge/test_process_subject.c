@@ -381,6 +381,68 @@ static void likewise_where_another_workload_has_none(void **state) {
   assay_verdict_release(&v);
 }
 
+// Every call of it faults, and no kernel of its plan is the candidate's own, or one is.
+static int64_t fake_own_kernels;
+
+static enum assay_status fake_faulty_bind(struct subject *s, const struct layout *l, struct runner_report *report,
+                                          struct assay_error *err) {
+  (void)l, (void)err;
+  s->found.kernels = (struct assay_kernels){.known = true};
+  s->found.kernels.launches[ASSAY_OWN_KERNELS] = fake_own_kernels;
+  s->found.kernels.launches[ASSAY_LIBRARY_KERNELS] = 1;
+  *report = (struct runner_report){0};
+  return ASSAY_OK;
+}
+
+static enum assay_status fake_faulty_call(struct subject *s, enum call_mode mode, struct runner_report *report,
+                                          struct assay_error *err) {
+  (void)s, (void)mode, (void)err;
+  *report = (struct runner_report){.event = RUNNER_OUT_OF_BOUNDS, .detail = "vector_fft: an illegal address"};
+  return ASSAY_OK;
+}
+
+static enum assay_status fake_faulty_create(const struct subject_env *env, struct subject **out,
+                                            struct assay_error *err);
+
+static const struct subject_ops fake_faulty_plan = {.mode = "plan",
+                                                    .without_plan = &subject_process,
+                                                    .create = fake_faulty_create,
+                                                    .finish_build = fake_finish_build,
+                                                    .load = fake_load_well,
+                                                    .bind = fake_faulty_bind,
+                                                    .fill = fake_fill,
+                                                    .call = fake_faulty_call,
+                                                    .output = no_output,
+                                                    .read_output = fake_read,
+                                                    .leave = fake_leave,
+                                                    .log = fake_log,
+                                                    .close = fake_close};
+
+static enum assay_status fake_faulty_create(const struct subject_env *env, struct subject **out,
+                                            struct assay_error *err) {
+  return fake_create(&fake_faulty_plan, env, out, err);
+}
+
+static void likewise_where_a_librarys_kernels_fault(void **state) {
+  (void)state;
+  char path[256];
+  write_candidate(path);
+  struct assay_judge_options o = options_of(path, NULL);
+  o.timing = false;
+  fake_own_kernels = 0;
+  struct assay_verdict v = judge(&o, &fake_faulty_plan);
+  if (v.reason != ASSAY_REASON_PASS)
+    fail_msg("%s: %s", assay_reason_code(v.reason), v.detail);
+  assert_string_equal(v.mode, "process");
+  assert_non_null(strstr(v.no_plan, "vector_fft: an illegal address"));
+  assay_verdict_release(&v);
+  fake_own_kernels = 1;
+  v = judge(&o, &fake_faulty_plan);
+  assert_int_equal(v.reason, ASSAY_REASON_OUT_OF_BOUNDS);
+  assert_string_equal(v.mode, "plan");
+  assay_verdict_release(&v);
+}
+
 static void unless_only_a_plan_is_wanted(void **state) {
   (void)state;
   char path[256];
@@ -523,6 +585,7 @@ int main(void) {
       cmocka_unit_test(a_child_that_finishes_later),
       cmocka_unit_test(what_has_no_plan_becomes_a_process),
       cmocka_unit_test(likewise_where_another_workload_has_none),
+      cmocka_unit_test(likewise_where_a_librarys_kernels_fault),
       cmocka_unit_test(unless_only_a_plan_is_wanted),
       cmocka_unit_test(no_other_file_does),
       cmocka_unit_test(a_users_options_lead_elsewhere),
