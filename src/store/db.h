@@ -34,6 +34,7 @@
 struct store {
   sqlite3 *db;
   char *path;
+  bool fixed;        // nothing is written next to it: it is read as a file that nobody changes
   double *samples;   // of the verdict that is being visited
   sqlite3_stmt *get; // of store_get; NULL: not yet asked
   size_t samples_capacity;

@@ -2,13 +2,16 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/file.h"
 #include "store/db.h"
 
@@ -39,6 +42,35 @@ static enum assay_status configure(struct store *s, struct assay_error *err) {
   return db_exec(s, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA synchronous = FULL", "read it", err);
 }
 
+// Whether nothing can be written next to the store, and no journal that holds a part of it lies there: a read-only file
+// system, or somebody else's folder. SQLite reads such a file without its journal's help only when told that nobody
+// changes it meanwhile.
+static bool is_fixed(const char *path) {
+  char text[MAX_PATH_BYTES + 8];
+  struct stat st;
+  snprintf(text, sizeof text, "%s-wal", path);
+  if (stat(text, &st) == 0 && st.st_size > 0)
+    return false;
+  snprintf(text, sizeof text, "%s", path);
+  *strrchr(text, '/') = '\0';
+  return faccessat(AT_FDCWD, text[0] ? text : "/", W_OK, AT_EACCESS) != 0;
+}
+
+// sqlite3_open_v2, of a store that is_fixed() as such.
+static int open_db(struct store *s, int flags) {
+  if (!s->fixed)
+    return sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | flags, NULL);
+  struct buf uri = {0};
+  buf_puts(&uri, "file:");
+  for (const char *at = s->path; *at; at++)
+    buf_printf(&uri, strchr("?#%", *at) ? "%%%02x" : "%c", (unsigned char)*at);
+  buf_puts(&uri, "?immutable=1");
+  int code =
+      uri.failed ? SQLITE_NOMEM : sqlite3_open_v2(buf_str(&uri), &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+  buf_release(&uri);
+  return code;
+}
+
 static enum assay_status open_with(const char *path, int flags, struct store **out, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   struct store *s = NULL;
@@ -54,7 +86,7 @@ static enum assay_status open_with(const char *path, int flags, struct store **o
   }
   // "./" keeps SQLite from giving names like ":memory:" a meaning of their own.
   memcpy(s->path, "./", 2);
-  memcpy(s->path + (path[0] == '/' ? 0 : 2), path, len + 1);
+  memcpy(s->path + (path[0] == '/' || strncmp(path, "./", 2) == 0 ? 0 : 2), path, len + 1);
   if (flags & SQLITE_OPEN_CREATE)
     status = make_folders(s->path, err);
   else if (access(s->path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
@@ -64,7 +96,8 @@ static enum assay_status open_with(const char *path, int flags, struct store **o
                        path);
   if (status)
     goto out;
-  int code = sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | flags, NULL);
+  s->fixed = !(flags & SQLITE_OPEN_CREATE) && is_fixed(s->path);
+  int code = open_db(s, flags);
   status = db_check(s, code, "open it", err);
   if (!status)
     status = configure(s, err);
@@ -72,7 +105,7 @@ static enum assay_status open_with(const char *path, int flags, struct store **o
     status = schema_prepare(s, err);
   // Only a file that is known to be ours is changed. Where a file system cannot do WAL, SQLite stays with its rollback
   // journal, which is as safe and lets readers wait.
-  if (!status)
+  if (!status && !s->fixed)
     status = db_exec(s, "PRAGMA journal_mode = WAL", "set its journal", err);
   if (!status) {
     *out = s;
@@ -92,7 +125,7 @@ enum assay_status store_open_existing(const char *path, struct store **out, stru
 }
 
 enum assay_status store_open_again(const struct store *s, struct store **out, struct assay_error *err) {
-  return store_open(s->path, out, err);
+  return open_with(s->path, s->fixed ? 0 : SQLITE_OPEN_CREATE, out, err);
 }
 
 void store_close(struct store *s) {

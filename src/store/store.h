@@ -19,7 +19,8 @@ enum { STORE_SCHEMA_VERSION = 7 };
 // ASSAY_ERR_UNSUPPORTED for a newer schema, ASSAY_ERR_IO when the disk says no; the message says what to do.
 enum assay_status store_open(const char *path, struct store **out, struct assay_error *err);
 // The same for a file that is there: for who reads alone, and whose mistyped path shall not become a store.
-// ASSAY_ERR_NOT_FOUND: there is none, and none was made.
+// ASSAY_ERR_NOT_FOUND: there is none, and none was made. Where its folder cannot be written (a read-only file system)
+// it is read as a file that nobody changes meanwhile.
 enum assay_status store_open_existing(const char *path, struct store **out, struct assay_error *err);
 void store_close(struct store *s); // NULL is fine
 // A second handle of the same file, for another thread.

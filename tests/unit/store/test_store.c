@@ -538,6 +538,38 @@ static void reading_makes_none(void **state) {
   store_close(s);
 }
 
+// Where nothing can be written a store is read all the same, whatever its path has in it, and not changed.
+static void read_where_nothing_is_written(void **state) {
+  (void)state;
+  snprintf(path, sizeof path, "%s/a%%41?b#.db", folder);
+  struct store *s = must_open();
+  struct store_verdict v = example(1);
+  must_put(s, &v);
+  store_close(s);
+  assert_int_equal(chmod(folder, 0555), 0);
+  assert_int_equal(chmod(path, 0444), 0);
+  const bool root = geteuid() == 0; // to whom no folder is closed
+  assert_int_equal(root ? seteuid(65534) : 0, 0);
+  struct assay_error err = {0};
+  enum assay_status status = store_open_existing(path, &s, &err);
+  int n = 0;
+  int64_t id;
+  if (status == ASSAY_OK) {
+    assert_int_equal(store_each(s, NULL, count_visit, &n, &err), ASSAY_OK);
+    assert_int_not_equal(store_put(s, &v, &id, &err), ASSAY_OK);
+    store_close(s);
+  }
+  struct store *other = NULL;
+  enum assay_status to_write = store_open(path, &other, &err);
+  store_close(other);
+  assert_int_equal(root ? seteuid(0) : 0, 0);
+  assert_int_equal(chmod(folder, 0755), 0);
+  assert_int_equal(status, ASSAY_OK);
+  assert_int_equal(n, 1);
+  assert_int_not_equal(to_write, ASSAY_OK);
+  snprintf(path, sizeof path, "%s/store.db", folder);
+}
+
 static void folders_are_made(void **state) {
   (void)state;
   snprintf(path, sizeof path, "%s/a/b/store.db", folder);
@@ -1127,6 +1159,7 @@ int main(void) {
       TEST(claims),
       TEST(foreign_files),
       TEST(reading_makes_none),
+      TEST(read_where_nothing_is_written),
       TEST(folders_are_made),
       TEST(damaged_files),
       TEST(writers_side_by_side),
