@@ -65,7 +65,25 @@ static void all_are_there(void **state) {
   buf_release(&out);
 }
 
+// Calls that were held up, one in ten, leave the shape of the others to be seen.
+static void tail(void **state) {
+  (void)state;
+  double x[100];
+  for (int i = 0; i < 100; i++)
+    x[i] = i < 90 ? 12000 + 50 * (i % 45) : 50000 + 20000 * (i - 90);
+  struct buf out = {0};
+  cli_histogram(x, 100, 0, &out);
+  assert_int_equal(counted(&out), 100);
+  assert_non_null(strstr(buf_str(&out), "and more |################################################ 10\n"));
+  int lines = 0;
+  for (const char *p = buf_str(&out); (p = strstr(p, " |#")); p++)
+    lines++;
+  assert_true(lines > 10); // of twelve bins
+  buf_release(&out);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand), cmocka_unit_test(all_are_there)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand), cmocka_unit_test(all_are_there),
+                                     cmocka_unit_test(tail)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
