@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/memory.h"
 #include "cli/serving.h"
 #include "judge/machine.h"
 #include "task/task.h"
@@ -71,6 +72,25 @@ void serving_take_settings(struct cli_judging *j, const json_t *settings) {
     o->shapes = ASSAY_SHAPES_JUDGED;
 }
 
+// What can never be judged here is not queued: a worker would only find that out three times.
+static enum assay_status check_memory(const struct assay_judge_options *o, const struct task *task,
+                                      const struct workload *workload, struct assay_error *err) {
+  struct task_cost cost;
+  int64_t total = 0;
+  struct assay_error ignored = {0};
+  if (strcmp(o->device, plan_device_cpu.name) != 0 || task_cost(task, workload, &cost, &ignored) != ASSAY_OK)
+    return ASSAY_OK;
+  const double bytes = cost.input_bytes + cost.output_bytes;
+  memory_available("", &total);
+  if (total <= 0 || bytes <= (double)total)
+    return ASSAY_OK;
+  return error_set(
+      err, ASSAY_ERR_INVALID,
+      "%s at workload %s has tensors of %.1f GB, and this server's machine has %.1f GB of memory: ask for a "
+      "smaller workload",
+      task->name, workload->name, bytes / 1e9, (double)total / 1e9);
+}
+
 // Whether the task has such a workload and contract, and what the two are called, however they were written.
 static enum assay_status check_task(const struct assay_judge_options *o, struct serve_admission *out,
                                     struct assay_error *err) {
@@ -85,6 +105,8 @@ static enum assay_status check_task(const struct assay_judge_options *o, struct 
     status = task_parse_workload(&task, o->workload, &arena, &workload, err);
   if (!status && strlen(workload.name) >= sizeof out->workload)
     status = error_set(err, ASSAY_ERR_INVALID, "the workload's sizes are too long a text");
+  if (!status)
+    status = check_memory(o, &task, &workload, err);
   if (!status) {
     snprintf(out->workload, sizeof out->workload, "%s", workload.name);
     snprintf(out->task, sizeof out->task, "%s", task.name);

@@ -179,6 +179,7 @@ def check_refusals(server):
                  {"settings": {"rule": "contract|allclose"}}, {"settings": []}, {"candidates": []}, {"extra": 1},
                  {"candidates": [{"name": "relu.c", "source": None}]}, {"candidates": [[]] * 65}):
         is_problem(post(submission("x", **more)), 422, [], str(more)[:60])
+    is_problem(post(submission("x", workload="M=1000000, N=1000000")), 422, [], "more than the machine's memory", "8000.0 GB")
     is_problem(post(submission("x" * (1 << 20))), 413, [], "a large source")
     is_problem(post(b"x" * (5 << 20), headers={"Content-Type": "application/json"}), 413, [], "a large body")
     is_problem(server.ask("GET", f"/v1/jobs/{unknown}?wait=long"), 400, [], "wait=long")
