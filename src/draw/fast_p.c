@@ -78,7 +78,8 @@ static void describe(const struct draw_fast_p *c, struct buf *desc) {
     if (at < 0)
       continue;
     const struct draw_step *t = &c->curves[i].steps[at];
-    buf_printf(desc, " %s: %d %% faster than the baseline", c->curves[i].label, (int)lround(100 * t->share));
+    buf_printf(desc, " %s: %d %% of the tasks are faster than the baseline", c->curves[i].label,
+               (int)lround(100 * t->share));
     if (!isnan(t->interval.low))
       buf_printf(desc, " (%d to %d %%)", (int)lround(100 * t->interval.low), (int)lround(100 * t->interval.high));
     buf_puts(desc, ".");

@@ -66,7 +66,7 @@ static void put_roofs(struct svg *s, const struct draw_roofline *c, const struct
     for (int k = 0; k < i; k++)
       place += fabs(axis_at(y, c->roofs[k].flops_per_s) - height) < SVG_LINE;
     const double room = (x->to - x->from) / ROOF_PLACES, right = x->to - room * (place % ROOF_PLACES);
-    svg_text(s, "c-muted", (struct svg_point){right, height - 4}, 'e', room - 4, r->label);
+    svg_text(s, "c-muted", (struct svg_point){right, height - 6}, 'e', room - 4, r->label);
   }
 }
 
@@ -113,8 +113,9 @@ static void describe(const struct draw_roofline *c, struct buf *desc) {
 }
 
 static void put_rates(struct svg *s, const struct axis *y, const struct axis *x) {
-  axis_draw_up(s, y, x, &(struct axis_labels){.unit = 1e9, .gap = 14});
-  svg_text(s, "c-muted", (struct svg_point){8, SVG_TOP + 4}, 's', s->width - 16, "GFLOP/s");
+  const bool tera = y->high >= 1e12;
+  axis_draw_up(s, y, x, &(struct axis_labels){.unit = tera ? 1e12 : 1e9, .gap = 14});
+  svg_text(s, "c-muted", (struct svg_point){8, SVG_TOP + 4}, 's', s->width - 16, tera ? "TFLOP/s" : "GFLOP/s");
 }
 
 void draw_roofline(const struct draw_roofline *c, const struct draw_page *page, struct buf *out) {

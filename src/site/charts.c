@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "report/plots.h"
+#include "score/group.h"
 
 struct rendition {
   chart_draw *draw;
@@ -138,14 +139,42 @@ static struct assay_peaks peaks_of(const struct site *site, const char *device) 
   return (struct assay_peaks){0};
 }
 
+// The setting at which most rows have a time and the work that their task needs.
+static enum assay_status most_drawn(const struct score_row *const *rows, int n, struct score_setting *out,
+                                    struct assay_error *err) {
+  const struct score_row **sorted = base_calloc((size_t)n + 1, sizeof *sorted);
+  struct score_group *groups = NULL;
+  int count = 0, most = -1;
+  if (!sorted)
+    return error_nomem(err, "a chart");
+  memcpy(sorted, rows, (size_t)n * sizeof *sorted);
+  enum assay_status status = score_group_settings(sorted, n, &groups, &count, err);
+  for (int i = 0; i < count && !status; i++) { // the same setting is a group of each level
+    int drawn = 0;
+    for (int k = 0; k < count; k++)
+      for (int r = 0; r < groups[k].n && score_same_setting(&groups[k].rows[0]->setting, &groups[i].rows[0]->setting);
+           r++)
+        drawn += groups[k].rows[r]->time_ns > 0 && groups[k].rows[r]->bytes > 0;
+    if (drawn > most) {
+      most = drawn;
+      *out = groups[i].rows[0]->setting;
+    }
+  }
+  base_free(groups);
+  base_free(sorted);
+  return status;
+}
+
 enum assay_status chart_put_roofline(struct html *w, const struct site *site, const struct score_row *const *rows,
                                      int n, struct assay_error *err) {
   struct score_task *tasks = NULL;
   int n_tasks = 0;
   if (n == 0)
     return ASSAY_OK;
-  const struct score_question q = {.ask = SCORE_ASK_TIME, .at = rows[0]->setting, .newest_only = true};
-  enum assay_status status = score_tasks(rows, n, &q, NULL, &tasks, &n_tasks, err);
+  struct score_question q = {.ask = SCORE_ASK_TIME, .newest_only = true};
+  enum assay_status status = most_drawn(rows, n, &q.at, err);
+  if (!status)
+    status = score_tasks(rows, n, &q, NULL, &tasks, &n_tasks, err);
   if (!status) {
     const struct roofs r = {{"", tasks, n_tasks}, peaks_of(site, rows[0]->setting.device)};
     chart_put(w, "roofline", draw_roofs, &r);

@@ -63,6 +63,7 @@ void table_cell_end(struct html *w, struct frame_table *t);
 void table_text(struct html *w, struct frame_table *t, const char *text);
 void table_int(struct html *w, struct frame_table *t, int64_t n);
 void table_number(struct html *w, struct frame_table *t, double x, int decimals); // "-" where there is none
+void table_ratio(struct html *w, struct frame_table *t, double x); // three digits, at most two after the point
 void table_link(struct html *w, struct frame_table *t, const struct address *to, const char *text);
 void table_verdict(struct html *w, struct frame_table *t, const struct site_row *row);
 // "611.2 +-0.4", in the unit, with as many digits as the interval allows.

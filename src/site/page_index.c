@@ -2,6 +2,7 @@
 // The overview: levels, runs, devices.
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "score/group.h"
@@ -23,15 +24,31 @@ static void put_fast(struct html *w, const struct section *s) {
                 apart == 1 ? "one was" : "ones were", apart == 1 ? "counts" : "count");
 }
 
-static void put_section(struct html *w, const struct site_level *level, const struct section *s, int number) {
+static void put_failed(struct html *w, const struct section *s) {
+  html_open(w, EL_P);
+  const int failed = s->sum.n_tasks - s->sum.n_right;
+  if (failed && failed == s->sum.n_missing)
+    html_printf(w, "%d without a verdict, counted as failed", failed);
+  else {
+    html_printf(w, "%d failed", failed);
+    if (s->sum.n_missing)
+      html_printf(w, ", of which %d without a verdict", s->sum.n_missing);
+  }
+  if (s->baseline)
+    put_fast(w, s);
+  html_text(w, ".");
+  html_close(w, EL_P);
+}
+
+static struct address at_section(const struct site_level *level, int number, char fragment[16]) {
   struct address at = frame_level(level);
-  char fragment[16];
-  snprintf(fragment, sizeof fragment, "s%d", number);
+  snprintf(fragment, 16, "s%d", number);
   at.fragment = fragment;
-  html_open(w, EL_LI);
-  html_open(w, EL_H3);
-  html_link(w, &at, level->title);
-  html_close(w, EL_H3);
+  return at;
+}
+
+// The setting that says most.
+static void put_section(struct html *w, const struct section *s) {
   html_element(w, EL_P, "note", s->title);
   html_open(w, EL_P);
   html_open(w, EL_SPAN);
@@ -41,51 +58,118 @@ static void put_section(struct html *w, const struct site_level *level, const st
   html_printf(w, " of %s %s a right kernel", frame_count(s->sum.n_tasks, "task", (char[FRAME_COUNT]){0}),
               s->sum.n_right == 1 ? "has" : "have");
   html_close(w, EL_P);
-  put_funnel(w, &s->sum.tasks, s->baseline);
-  html_open(w, EL_P);
-  html_printf(w, "%d failed", s->sum.n_tasks - s->sum.n_right);
-  if (s->sum.n_missing)
-    html_printf(w, ", of which %d without a verdict", s->sum.n_missing);
-  if (s->baseline)
-    put_fast(w, s);
-  html_text(w, ".");
-  html_close(w, EL_P);
-  if (s->sum.part_of_floor.n > 0) {
-    html_open(w, EL_P);
-    html_printf(w, "fastest kernels: %.2g of the hardware's limit (median of %d)", s->sum.part_of_floor.q[1],
-                s->sum.part_of_floor.n);
-    html_close(w, EL_P);
-  }
   if (isfinite(s->sum.geomean_speedup)) {
     html_open(w, EL_P);
     html_printf(w, "%.3g times as fast as %s (geometric mean of %d)", s->sum.geomean_speedup, s->baseline,
                 s->sum.n_speedups);
     html_close(w, EL_P);
   }
+  if (s->sum.part_of_floor.n > 0) {
+    html_open(w, EL_P);
+    html_printf(w, "fastest kernels: %.2g of the hardware's limit (median of %d)", s->sum.part_of_floor.q[1],
+                s->sum.part_of_floor.n);
+    html_close(w, EL_P);
+  }
+  put_funnel(w, &s->sum.tasks, s->baseline);
+  put_failed(w, s);
+}
+
+// The level's other settings, a line each.
+static void put_others(struct html *w, const struct site_level *level, const struct sections *all) {
+  enum { MOST = 5 };
+  if (all->n < 2)
+    return;
+  html_open(w, EL_UL);
+  html_attr(w, AT_CLASS, "plain");
+  for (int i = 1; i < all->n && i < MOST; i++) {
+    char fragment[16];
+    const struct address at = at_section(level, i, fragment);
+    html_open(w, EL_LI);
+    html_link(w, &at, all->items[i].title);
+    html_printf(w, ": %d right of %d", all->items[i].sum.n_right, all->items[i].sum.n_tasks);
+    html_close(w, EL_LI);
+  }
+  if (all->n > MOST) {
+    const struct address at = frame_level(level);
+    html_open(w, EL_LI);
+    html_link(w, &at, "other settings");
+    html_printf(w, ": %d", all->n - MOST);
+    html_close(w, EL_LI);
+  }
+  html_close(w, EL_UL);
+}
+
+static void put_card(struct html *w, const struct site_level *level, const struct sections *all) {
+  char fragment[16];
+  const struct address at = at_section(level, 0, fragment);
+  html_open(w, EL_LI);
+  html_open(w, EL_H3);
+  html_link(w, &at, level->title);
+  html_close(w, EL_H3);
+  put_section(w, &all->items[0]);
+  put_others(w, level, all);
   html_close(w, EL_LI);
 }
 
-// fast_p of each level, in the setting in which most tasks have a speed over a baseline.
-static enum assay_status put_speeds(struct html *w, const struct site *site, struct assay_error *err) {
+static bool is_of_sweep(const struct site *site, int run) {
+  for (int i = 0; i < site->n_sweeps; i++)
+    for (int m = 0; m < site->sweeps[i].n; m++)
+      if (site->sweeps[i].runs[m] == run)
+        return true;
+  return false;
+}
+
+// Of levels whose verdicts all are of a comparison of makers, that has a page which says more: every shape stands
+// there.
+static bool is_compared_only(const struct site *site, const struct site_level *level) {
+  bool any = false;
+  for (int t = 0; t < level->n; t++)
+    for (int i = 0; i < site->tasks[level->first + t].n; i++) {
+      any = true;
+      if (!is_of_sweep(site, site->rows[site->tasks[level->first + t].first + i].run))
+        return false;
+    }
+  return any;
+}
+
+// Levels of the suite with most verdicts first; within a suite as they are.
+static int *order_levels(const struct site *site) {
+  int *order = base_calloc((size_t)site->n_levels + 1, 2 * sizeof *order), *rows = order + site->n_levels;
+  for (int i = 0; order && i < site->n_levels; i++) {
+    const size_t suite = strcspn(site->levels[i].name, "/") + 1;
+    order[i] = i;
+    for (int k = 0; k < site->n_levels; k++)
+      if (strncmp(site->levels[k].name, site->levels[i].name, suite) == 0)
+        rows[i] += site->levels[k].n_rows;
+  }
+  for (int i = 1; order && i < site->n_levels; i++)
+    for (int k = i; k > 0 && rows[order[k]] > rows[order[k - 1]]; k--) {
+      const int moved = order[k];
+      order[k] = order[k - 1];
+      order[k - 1] = moved;
+    }
+  return order;
+}
+
+// fast_p of each level's first setting, where it has a curve.
+static enum assay_status put_speeds(struct html *w, const struct site *site, const int *order,
+                                    struct assay_error *err) {
   enum { MOST = 6 };
   enum assay_status status = ASSAY_OK;
   int put = 0;
   for (int l = 0; l < site->n_levels && !status && put < MOST; l++) {
+    const struct site_level *level = &site->levels[order[l]];
     struct sections all = {0};
-    const struct section *most = NULL;
     char id[32];
-    status = sections_make(site, &site->levels[l], &all, err);
-    for (int i = 0; i < all.n && !status; i++)
-      if (all.items[i].baseline && (!most || all.items[i].sum.n_speedups > most->sum.n_speedups))
-        most = &all.items[i];
-    if (!status && most) {
+    status = sections_make(site, level, &all, err);
+    if (!status && all.n > 0 && section_has_curve(&all.items[0])) {
       if (put++ == 0)
         frame_heading(w, "speed", "How fast");
-      snprintf(id, sizeof id, "fast-p-%d", l);
+      snprintf(id, sizeof id, "fast-p-%d", order[l]);
       html_open(w, EL_H3);
-      html_printf(w, "%s, %s", site->levels[l].title, most->title);
+      html_printf(w, "%s, %s", level->title, all.items[0].title);
       html_close(w, EL_H3);
-      status = put_curves(w, site, &site->levels[l], most, id, err);
+      status = put_curves(w, site, level, &all.items[0], id, err);
     }
     sections_release(&all);
   }
@@ -99,17 +183,32 @@ static enum assay_status put_levels(struct html *w, const struct site *site, str
     frame_empty(w, "The store has no verdict yet. `assay bench kernelbench/1 --from FOLDER` makes some.");
     return ASSAY_OK;
   }
-  html_open(w, EL_UL);
-  html_attr(w, AT_CLASS, "cards");
+  int *order = order_levels(site), cards = 0;
+  if (!order)
+    return error_nomem(err, "the overview");
   for (int l = 0; l < site->n_levels && !status; l++) {
-    struct sections s = {0};
-    status = sections_make(site, &site->levels[l], &s, err);
-    for (int i = 0; i < s.n && !status; i++)
-      put_section(w, &site->levels[l], &s.items[i], i);
-    sections_release(&s);
+    const struct site_level *level = &site->levels[order[l]];
+    struct sections all = {0};
+    if (is_compared_only(site, level))
+      continue;
+    status = sections_make(site, level, &all, err);
+    if (!status && all.n > 0) {
+      if (cards++ == 0) {
+        html_open(w, EL_UL);
+        html_attr(w, AT_CLASS, "cards");
+      }
+      put_card(w, level, &all);
+    }
+    sections_release(&all);
   }
-  html_close(w, EL_UL);
-  return status ? status : put_speeds(w, site, err);
+  if (cards)
+    html_close(w, EL_UL);
+  else
+    frame_empty(w, "All verdicts are of comparisons of makers, below.");
+  if (!status)
+    status = put_speeds(w, site, order, err);
+  base_free(order);
+  return status;
 }
 
 // --- runs
@@ -167,11 +266,13 @@ static enum assay_status sum_run(const struct site *site, int run, struct run_su
   return status;
 }
 
-static void put_run(struct html *w, struct frame_table *t, const struct site_run *run, const struct run_sum *sum) {
+static void put_run(struct html *w, struct frame_table *t, const struct site_run *run, const struct run_sum *sum,
+                    bool with_method) {
   const struct address at = frame_run(run);
   table_row_begin(w, t, NULL);
   table_link(w, t, &at, run->title);
-  table_text(w, t, run->method[0] ? run->method : "-");
+  if (with_method)
+    table_text(w, t, run->method[0] ? run->method : "-");
   table_int(w, t, run->n);
   table_int(w, t, sum->tasks.asked);
   table_int(w, t, sum->tasks.built);
@@ -185,10 +286,19 @@ static void put_run(struct html *w, struct frame_table *t, const struct site_run
 }
 
 static enum assay_status put_runs(struct html *w, const struct site *site, struct assay_error *err) {
-  static const struct frame_column columns[] = {
+  static const struct frame_column with_method[] = {
       {"run", 'w'},    {"method", 'l'}, {"verdicts", 'r'}, {"tasks asked", 'r'}, {"build", 'r'},   {"right", 'r'},
       {"failed", 'r'}, {"faster", 'r'}, {"fast_1", 'r'},   {"cheats", 'r'},      {"unstable", 'r'}};
-  struct frame_table t = {.name = "main", .label = "runs", .columns = columns, .n = sizeof columns / sizeof *columns};
+  static const struct frame_column without[] = {
+      {"run", 'w'},    {"verdicts", 'r'}, {"tasks asked", 'r'}, {"build", 'r'},  {"right", 'r'},
+      {"failed", 'r'}, {"faster", 'r'},   {"fast_1", 'r'},      {"cheats", 'r'}, {"unstable", 'r'}};
+  bool method = false; // made by `assay make`
+  for (int r = 0; r < site->n_runs; r++)
+    method = method || site->runs[r].method[0];
+  struct frame_table t = {.name = "main",
+                          .label = "runs",
+                          .columns = method ? with_method : without,
+                          .n = method ? sizeof with_method / sizeof *with_method : sizeof without / sizeof *without};
   enum assay_status status = ASSAY_OK;
   frame_heading(w, "runs", "Runs");
   frame_note(w,
@@ -201,7 +311,7 @@ static enum assay_status put_runs(struct html *w, const struct site *site, struc
       continue;
     status = sum_run(site, r, &sum, err);
     if (!status)
-      put_run(w, &t, &site->runs[r], &sum);
+      put_run(w, &t, &site->runs[r], &sum, method);
   }
   table_end(w, &t);
   return status;
@@ -226,6 +336,27 @@ static void put_pairs(struct html *w, const struct site *site) {
   html_close(w, EL_UL);
 }
 
+// Links to the levels that have no card: each shape of them is on the comparison's page.
+static void put_compared_levels(struct html *w, const struct site *site) {
+  int n = 0;
+  for (int l = 0; l < site->n_levels; l++) {
+    if (!is_compared_only(site, &site->levels[l]))
+      continue;
+    const struct address at = frame_level(&site->levels[l]);
+    if (n++ == 0) {
+      html_open(w, EL_P);
+      html_attr(w, AT_CLASS, "note");
+      html_text(w, "Levels that were judged for these alone, with the newest workload of each kernel: ");
+    } else
+      html_text(w, ", ");
+    html_link(w, &at, site->levels[l].title);
+  }
+  if (n) {
+    html_text(w, ".");
+    html_close(w, EL_P);
+  }
+}
+
 static void put_sweeps(struct html *w, const struct site *site) {
   if (site->n_sweeps == 0)
     return;
@@ -233,13 +364,18 @@ static void put_sweeps(struct html *w, const struct site *site) {
   html_open(w, EL_UL);
   html_attr(w, AT_CLASS, "plain");
   for (int i = 0; i < site->n_sweeps; i++) {
-    const struct address at = frame_sweep(&site->sweeps[i]);
+    const struct site_sweep *s = &site->sweeps[i];
+    const struct address at = frame_sweep(s);
     html_open(w, EL_LI);
-    html_link(w, &at, site->sweeps[i].title);
-    html_printf(w, ": %s", frame_count(site->sweeps[i].n, "maker", (char[FRAME_COUNT]){0}));
+    html_link(w, &at, s->title);
+    for (int m = 0; m < s->n; m++) {
+      html_text(w, m ? ", " : ": ");
+      html_element(w, EL_BDI, NULL, s->makers[m]);
+    }
     html_close(w, EL_LI);
   }
   html_close(w, EL_UL);
+  put_compared_levels(w, site);
 }
 
 static void put_devices(struct html *w, const struct site *site) {
@@ -276,10 +412,11 @@ enum assay_status page_index(struct site *site, const struct site_file *f, struc
               frame_count(size.runs, "run", runs), frame_count(size.devices, "device", devices));
   html_close(&w, EL_P);
   enum assay_status status = put_levels(&w, site, err);
-  if (!status && site->n_rows)
-    status = put_runs(&w, site, err);
   if (!status && site->n_rows) {
     put_sweeps(&w, site);
+    status = put_runs(&w, site, err);
+  }
+  if (!status && site->n_rows) {
     put_pairs(&w, site);
     put_devices(&w, site);
   }

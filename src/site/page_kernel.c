@@ -32,6 +32,7 @@ static void put_figures(struct html *w, struct kernel *k) {
   const struct score_row *s = &row->score;
   const json_t *timing = json_object_get(k->evidence, "timing");
   static const struct interval unknown = {NAN, NAN};
+  enum { PREPARATION = 3 };
   const struct {
     const char *term;
     double ns;
@@ -48,6 +49,8 @@ static void put_figures(struct html *w, struct kernel *k) {
   html_text(w, s->unstable && s->time_ns > 0 ? " (unstable)" : "");
   html_close(w, EL_DD);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    if (isnan(others[i].ns) && (!(s->time_ns > 0) || i == PREPARATION)) // "not measured" once is enough
+      continue;
     html_element(w, EL_DT, NULL, others[i].term);
     html_open(w, EL_DD);
     frame_time(w, others[i].ns, &unknown);

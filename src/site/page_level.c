@@ -42,9 +42,9 @@ static void put_task(struct html *w, const struct site *site, const struct secti
   table_text(w, t, known ? known->title : "");
   table_text(w, t, known && known->kind[0] ? known->kind : "-");
   put_best(w, t, task, unit);
-  table_number(w, t, 1 / task->part_of_floor, 2);
+  table_ratio(w, t, 1 / task->part_of_floor);
   if (s->baseline)
-    table_number(w, t, task->speedup, 2);
+    table_ratio(w, t, task->speedup);
   table_int(w, t, task->n_right);
   table_int(w, t, task->n_judged);
   table_int(w, t, task->n_cheats);
@@ -142,7 +142,7 @@ enum assay_status page_level(struct site *site, const struct site_file *f, struc
     frame_empty(&w, "No verdict on this level stands in the store.");
   if (s.n > 1)
     frame_note(&w, "Times are compared within one device, workload, form of the task, contract and rule; each has a "
-                   "table of its own.");
+                   "table of its own. The one that says most comes first: speeds, then floors, then right kernels.");
   for (int i = 0; i < s.n && !status; i++)
     status = put_section(&w, site, f, &s.items[i], i, err);
   pages_links(&w, &f->at, level->n);

@@ -61,6 +61,24 @@ enum assay_status page_read(struct site *site, const struct site_file *f, struct
        "The baseline's time over the kernel's, calls of both taken in turn; above 1 the kernel is faster. The column "
        "names "
        "the baseline."},
+      {"fast", "fast_p",
+       "The share of all tasks of a level that have a right kernel more than p times as fast as the baseline: fast_1 "
+       "is "
+       "what is faster at all. The curve has every p; its band is the 95 % interval of each p by itself, from drawing "
+       "the "
+       "tasks again with replacement. A task without a right kernel, or without a time next to the baseline, is in the "
+       "denominator."},
+      {"samples", "Samples",
+       "On a kernel's page every cold call is a dot, the first on top, so that drift shows as a slope; below is the "
+       "share "
+       "of calls up to a time. The dashed line is the median, the grey band its 95 % interval."},
+      {"makers", "Makers side by side",
+       "Approaches at the same shapes, each with its rate. Fastest are all whose times cannot be told from the least: "
+       "their "
+       "intervals lie apart by no more than two judgements of one kernel differ by, 1 % on a GPU. A dash: not asked."},
+      {"pairs", "Two runs compared",
+       "Times of the same tasks, one over the other. No difference shown means that the interval has 1 in it, or lies "
+       "nearer to 1 than two judgements of one kernel differ by. It does not mean that they are equal."},
       {"denominators", "What is counted",
        "Every task of a level counts, and every failed kernel stays visible. A task without a right kernel, or without "
        "any "

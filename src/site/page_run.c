@@ -204,16 +204,17 @@ enum assay_status page_run(struct site *site, const struct site_file *f, struct 
 static enum assay_status put_roofline(struct html *w, const struct site *site, const struct score_row *const *rows,
                                       int n, struct assay_error *err) {
   frame_heading(w, "roofline", "Roofline");
-  frame_note(w, "The fastest right kernel of each task, by the work that the task needs, not by traffic that was "
-                "counted.");
+  frame_note(w,
+             "The fastest right kernel of each task at the workload that most tasks have a time at, by the work that "
+             "the task needs, not by traffic that was counted.");
   return chart_put_roofline(w, site, rows, n, err);
 }
 
 enum assay_status page_device(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err) {
-  char title[FRAME_TEXT];
   const struct site_device *device = &site->devices[f->item];
+  const char *kind_ends = strchr(device->name, ' '); // with its driver: another one is another device
   const struct frame frame = {.at = &f->at,
-                              .title = frame_device_text(device->name, title, sizeof title),
+                              .title = kind_ends ? kind_ends + 1 : device->name,
                               .description = "Every verdict of one device.",
                               .csv = true,
                               .json = true};
@@ -267,7 +268,7 @@ enum assay_status page_cheats(struct site *site, const struct site_file *f, stru
   if (n == 0)
     frame_empty(&w, "None was caught among the verdicts that stand.");
   else
-    put_list(&w, site, f, rows, n, ROWS_TASK | ROWS_RUN | ROWS_DEVICE);
+    put_list(&w, site, f, rows, n, ROWS_TASK | ROWS_RUN | ROWS_DEVICE | ROWS_NO_TIME);
   frame_end(&w, &frame);
   base_free(rows);
   return buf_status(out, err);

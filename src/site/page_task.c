@@ -118,6 +118,59 @@ static enum assay_status put_group(struct html *w, const struct site *site, cons
   return ASSAY_OK;
 }
 
+// How much a setting says of the task: speeds first, then a floor, then how many rank.
+static int says(const struct site *site, const struct site_group *g) {
+  enum { SPEED = 1 << 30, FLOOR = 1 << 29 };
+  bool speed = false;
+  for (int i = 0; i < g->n_ranked; i++)
+    speed = speed || site->rows[g->first + i].score.n_baselines > 0;
+  return (speed ? SPEED : 0) + (g->n_ranked > 0 && site->rows[g->first].score.floor_ns > 0 ? FLOOR : 0) + g->n_ranked;
+}
+
+// The task's groups, the one that says most first. ASSAY_ERR_NOMEM.
+static enum assay_status order_groups(const struct site *site, const struct site_task *task, int **out,
+                                      struct assay_error *err) {
+  int *order = base_calloc((size_t)task->n_groups + 1, sizeof *order);
+  if (!order)
+    return error_nomem(err, "a task's page");
+  for (int i = 0; i < task->n_groups; i++) {
+    const int own = says(site, &site->groups[task->first_group + i]);
+    int k = i;
+    for (; k > 0 && own > says(site, &site->groups[order[k - 1]]); k--)
+      order[k] = order[k - 1];
+    order[k] = task->first_group + i;
+  }
+  *out = order;
+  return ASSAY_OK;
+}
+
+// The answer, where there is one: the fastest in the setting that comes first.
+static void put_fastest(struct html *w, const struct site *site, const struct site_group *g) {
+  const struct site_row *row = &site->rows[g->first];
+  const struct score_row *s = &row->score;
+  const struct address kernel = frame_kernel(row);
+  struct score_setting at = s->setting;
+  char setting[FRAME_TEXT];
+  at.device = site->devices[row->device].name;
+  html_open(w, EL_P);
+  html_text(w, "Fastest right kernel: ");
+  html_open(w, EL_A);
+  html_address(w, AT_HREF, &kernel);
+  html_element(w, EL_BDI, NULL, row->candidate);
+  html_close(w, EL_A);
+  html_text(w, ", ");
+  frame_time(w, s->time_ns, &s->time);
+  if (s->floor_ns > 0)
+    html_printf(w, ", %.3g times the floor", s->time_ns / s->floor_ns);
+  const struct score_row *scores[] = {s};
+  const char *baseline = rows_baseline(scores, 1);
+  const struct score_baseline *b = baseline ? score_baseline_of(s, baseline) : NULL;
+  if (b && isfinite(b->speedup))
+    html_printf(w, ", %.3g times as fast as %s", b->speedup, baseline);
+  html_printf(w, " (%s).", frame_setting_text(&at, setting, sizeof setting));
+  html_close(w, EL_P);
+}
+
 enum assay_status page_task(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err) {
   const struct site_task *task = &site->tasks[f->item];
   const struct site_level *level = NULL;
@@ -127,8 +180,10 @@ enum assay_status page_task(struct site *site, const struct site_file *f, struct
                         .csv = true,
                         .json = true};
   struct html w;
-  enum assay_status status = ASSAY_OK;
-  int most = 0;
+  int most = 0, *order = NULL;
+  enum assay_status status = order_groups(site, task, &order, err);
+  if (status)
+    return status;
   for (int i = 0; i < site->n_levels; i++)
     if (f->item >= site->levels[i].first && f->item < site->levels[i].first + site->levels[i].n)
       level = &site->levels[i];
@@ -137,6 +192,8 @@ enum assay_status page_task(struct site *site, const struct site_file *f, struct
   frame_begin(&w, out, site, &frame);
   if (task->title[0])
     html_element(&w, EL_P, "lead", task->title);
+  if (task->n_groups > 0 && site->groups[order[0]].n_ranked > 0)
+    put_fastest(&w, site, &site->groups[order[0]]);
   if (task->kind[0]) {
     facts_begin(&w);
     facts_text(&w, "kind of operator", task->kind);
@@ -146,12 +203,13 @@ enum assay_status page_task(struct site *site, const struct site_file *f, struct
   if (task->n == 0)
     frame_empty(&w, "No kernel was judged for this task. In scores it counts as failed.");
   for (int i = 0; i < task->n_groups && !status; i++) {
-    status = put_group(&w, site, f, task->first_group + i, err);
+    status = put_group(&w, site, f, order[i], err);
     most = site->groups[task->first_group + i].n > most ? site->groups[task->first_group + i].n : most;
   }
   pages_links(&w, &f->at, most);
   if (f->at.page <= 1)
     task_put_parts(&w, task);
   frame_end(&w, &frame);
+  base_free(order);
   return status ? status : buf_status(out, err);
 }

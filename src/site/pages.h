@@ -33,7 +33,7 @@ void pages_links(struct html *w, const struct address *at, int n);
 
 // --- rows as a table (rows_table.c)
 
-enum { ROWS_RANK = 1, ROWS_TASK = 2, ROWS_RUN = 4, ROWS_DEVICE = 8, ROWS_ERROR = 16 };
+enum { ROWS_RANK = 1, ROWS_TASK = 2, ROWS_RUN = 4, ROWS_DEVICE = 8, ROWS_ERROR = 16, ROWS_NO_TIME = 32 };
 struct rows_table {
   const char *name, *label;
   unsigned columns;
@@ -59,13 +59,15 @@ struct section {
 };
 struct sections {
   const struct score_row **rows;
-  struct section *items;
+  struct section *items; // the one that says most first
   int n;
 };
 enum assay_status sections_make(const struct site *site, const struct site_level *level, struct sections *out,
                                 struct assay_error *err);
 void sections_release(struct sections *s);
+bool section_has_curve(const struct section *s); // of fast_p
 
+// fast_p of the section's runs; a sentence where it has no curve.
 enum assay_status put_curves(struct html *w, const struct site *site, const struct site_level *level,
                              const struct section *s, const char *id, struct assay_error *err);
 

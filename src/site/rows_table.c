@@ -77,8 +77,10 @@ static void lay_out(const struct rows_table *t, const struct site_row *const *ro
   if (t->columns & ROWS_TASK)
     add(l, "task", 'l');
   add(l, "verdict", 'l');
-  add(l, l->time, 'r');
-  add(l, "x floor", 'r');
+  if (!(t->columns & ROWS_NO_TIME)) {
+    add(l, l->time, 'r');
+    add(l, "x floor", 'r');
+  }
   if (t->baseline)
     add(l, l->speed, 'r');
   if (l->error)
@@ -139,11 +141,13 @@ static void put_row(struct html *w, const struct site *site, const struct rows_t
     table_link(w, t, &task, s->task);
   }
   table_verdict(w, t, row);
-  table_time(w, t, s->time_ns, &s->time, &l->unit);
-  table_number(w, t, s->time_ns > 0 ? s->time_ns / s->floor_ns : NAN, 2);
+  if (!(options->columns & ROWS_NO_TIME)) {
+    table_time(w, t, s->time_ns, &s->time, &l->unit);
+    table_ratio(w, t, s->time_ns > 0 ? s->time_ns / s->floor_ns : NAN);
+  }
   if (options->baseline) {
     const struct score_baseline *b = score_baseline_of(s, options->baseline);
-    table_number(w, t, b ? b->speedup : NAN, 2);
+    table_ratio(w, t, b ? b->speedup : NAN);
   }
   if (l->error)
     put_error(w, t, row);

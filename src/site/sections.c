@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -48,6 +49,25 @@ static enum assay_status sum_up(const struct site *site, const struct site_level
   return status;
 }
 
+// Whether a says more than b: more tasks with a speed, then with a part of the floor, then with a right kernel.
+static bool says_more(const struct section *a, const struct section *b) {
+  const struct score_summary *x = &a->sum, *y = &b->sum;
+  if (x->n_speedups != y->n_speedups)
+    return x->n_speedups > y->n_speedups;
+  if (x->part_of_floor.n != y->part_of_floor.n)
+    return x->part_of_floor.n > y->part_of_floor.n;
+  return x->n_right > y->n_right;
+}
+
+static void order(struct sections *s) {
+  for (int i = 1; i < s->n; i++)
+    for (int k = i; k > 0 && says_more(&s->items[k], &s->items[k - 1]); k--) {
+      const struct section moved = s->items[k];
+      s->items[k] = s->items[k - 1];
+      s->items[k - 1] = moved;
+    }
+}
+
 enum assay_status sections_make(const struct site *site, const struct site_level *level, struct sections *out,
                                 struct assay_error *err) {
   struct sections made = {.rows = base_calloc((size_t)level->n_rows + 1, sizeof *made.rows)};
@@ -74,6 +94,8 @@ enum assay_status sections_make(const struct site *site, const struct site_level
     s->baseline = rows_baseline(s->rows, s->n);
     status = sum_up(site, level, s, err);
   }
+  if (!status)
+    order(&made);
   base_free(groups);
   if (status)
     sections_release(&made);
@@ -90,9 +112,23 @@ void sections_release(struct sections *s) {
   *s = (struct sections){0};
 }
 
+// A curve over all tasks says little where most right ones were never next to the baseline: it lies near nothing.
+bool section_has_curve(const struct section *s) {
+  return s->baseline && 2 * s->sum.n_speedups >= s->sum.n_right && s->sum.n_speedups > 0;
+}
+
 // How fast the runs are that were next to the baseline, over all tasks of the level.
 enum assay_status put_curves(struct html *w, const struct site *site, const struct site_level *level,
                              const struct section *s, const char *id, struct assay_error *err) {
+  if (!section_has_curve(s)) {
+    if (s->baseline && s->sum.n_right) {
+      char text[FRAME_TEXT];
+      snprintf(text, sizeof text, "%d of %d right ones were timed next to %.200s: too few for a curve of fast_p.",
+               s->sum.n_speedups, s->sum.n_right, s->baseline);
+      frame_note(w, text);
+    }
+    return ASSAY_OK;
+  }
   const char **names = base_calloc((size_t)level->n + 1, sizeof *names);
   if (!names)
     return error_nomem(err, "a level's page");

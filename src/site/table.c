@@ -56,7 +56,7 @@ void table_row_end(struct html *w, struct frame_table *t) {
 
 // A name without spaces would take the whole width.
 static bool is_wide(const char *text) {
-  enum { WIDE = 48 };
+  enum { WIDE = 32 };
   return strlen(text) > WIDE;
 }
 
@@ -115,6 +115,11 @@ void table_number(struct html *w, struct frame_table *t, double x, int decimals)
   table_cell_begin(w, t, isfinite(x) ? score_number(x, 9, full, sizeof full) : "");
   html_text(w, score_number(x, decimals, shown, sizeof shown));
   table_cell_end(w, t);
+}
+
+void table_ratio(struct html *w, struct frame_table *t, double x) {
+  const int decimals = score_decimals(x, NAN);
+  table_number(w, t, x, decimals < 0 ? 0 : decimals > 2 ? 2 : decimals);
 }
 
 void table_link(struct html *w, struct frame_table *t, const struct address *to, const char *text) {

@@ -317,6 +317,8 @@ static void test_ranking(void **state) {
   struct site *site = read_site();
   struct buf out = {0};
   make(site, site_find(site, "t/kernelbench-1-19.html"), &out);
+  const char *fastest = strstr(buf_str(&out), "<p>Fastest right kernel: ");
+  assert_true(fastest && strstr(fastest, "<bdi>fast.cu</bdi></a>, 20.00 us \xC2\xB1"));
   assert_non_null(strstr(buf_str(&out), "Ranked 4 of 5. Failed 1, cheats 0, unstable 0."));
   assert_non_null(strstr(buf_str(&out), "<bdi>wrong.cu</bdi>"));
   make(site, site_find(site, "s/kernelbench-1.html"), &out);
@@ -339,9 +341,14 @@ static void test_overview(void **state) {
   make(site, site_find(site, "index.html"), &out);
   assert_non_null(strstr(buf_str(&out), "</span> of 100 tasks has a right kernel"));
   assert_non_null(strstr(buf_str(&out), "<strong>100</strong> asked"));
-  assert_non_null(strstr(buf_str(&out), "99 failed, of which 98 without a verdict"));
+  // One card a level: the setting that has a speed, and the other as a line that leads to it.
+  assert_non_null(strstr(buf_str(&out), "99 without a verdict, counted as failed; fast_1 over "));
+  const char *other = strstr(buf_str(&out), "s/kernelbench-1.html#s1\"");
+  assert_true(other && strstr(other, "workload full</a>: 1 right of 100"));
+  const char *card = strstr(buf_str(&out), ">kernelbench/1</a></h3>");
+  assert_true(card && !strstr(card + 1, ">kernelbench/1</a></h3>"));
   assert_non_null(strstr(buf_str(&out), ">failed</th>"));
-  assert_non_null(strstr(buf_str(&out), ">method</th>"));
+  assert_null(strstr(buf_str(&out), ">method</th>")); // no run has one
   assert_non_null(strstr(buf_str(&out), ">fast_1</th>"));
   // The run of two tasks, of which one is right: verdicts 4, asked 2, built 2, right 1, failed 1.
   const char *run = strstr(buf_str(&out), "<bdi>mine</bdi>");
