@@ -63,12 +63,13 @@ static const char *conclusion(enum compare_verdict v, const char *a, const char 
 
 static void print_summary(const struct comparison *c) {
   char ratio[96];
-  printf("\n%d tasks in both", c->n_both);
+  printf("\n%d task%s in both", c->n_both, c->n_both == 1 ? "" : "s");
   if (c->only_in_a || c->only_in_b)
     printf(" (%d only in A, %d only in B)", c->only_in_a, c->only_in_b);
   printf("\nright: A %d, B %d; only A %d, only B %d: %s (p = %.2g)\n", c->right_a, c->right_b, c->only_a_right,
          c->only_b_right, conclusion(c->right, "A is right more often", "B is right more often"), c->right_p);
-  printf("times of %d tasks: B/A %s: %s\n", c->n_times, ratio_text(c->ratio, &c->ratio_interval, ratio, sizeof ratio),
+  printf("times of %d task%s: B/A %s: %s\n", c->n_times, c->n_times == 1 ? "" : "s",
+         ratio_text(c->ratio, &c->ratio_interval, ratio, sizeof ratio),
          conclusion(c->faster, "A is faster", "B is faster"));
 }
 

@@ -170,12 +170,31 @@ void frame_end(struct html *w, const struct frame *f) {
   html_close(w, EL_HTML);
 }
 
+// A paragraph; what stands between two backticks is code.
+static void put_paragraph(struct html *w, const char *class, const char *text) {
+  html_open(w, EL_P);
+  html_attr(w, AT_CLASS, class);
+  for (const char *end; *text; text = end + 1) {
+    const size_t n = strcspn(text, "`");
+    end = text[n] ? strchr(text + n + 1, '`') : NULL;
+    if (!end) { // no pair: as it is
+      html_text(w, text);
+      break;
+    }
+    html_bytes(w, text, n);
+    html_open(w, EL_CODE);
+    html_bytes(w, text + n + 1, (size_t)(end - (text + n + 1)));
+    html_close(w, EL_CODE);
+  }
+  html_close(w, EL_P);
+}
+
 void frame_note(struct html *w, const char *text) {
-  html_element(w, EL_P, "note", text);
+  put_paragraph(w, "note", text);
 }
 
 void frame_empty(struct html *w, const char *text) {
-  html_element(w, EL_P, "empty", text);
+  put_paragraph(w, "empty", text);
 }
 
 void frame_heading(struct html *w, const char *id, const char *text) {

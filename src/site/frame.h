@@ -38,6 +38,7 @@ struct address frame_device(const struct site_device *device);
 struct address frame_data(const struct address *page, enum address_format format);
 
 // A paragraph, and a sentence for what is not there.
+// What stands between two backticks is shown as code.
 void frame_note(struct html *w, const char *text);
 void frame_empty(struct html *w, const char *text);
 void frame_heading(struct html *w, const char *id, const char *text);

@@ -87,12 +87,14 @@ static struct present present_of(const struct site_sweep *s, const struct sweep_
 static void put_fastest(struct html *w, struct frame_table *t, const struct site_sweep *s,
                         const struct sweep_shape *shape) {
   table_cell_begin(w, t, shape->winner < 0 ? "" : s->makers[shape->winner]);
+  html_open(w, EL_SPAN); // one piece: on narrow screens what a cell has stands in lines of its own
   html_element(w, EL_BDI, NULL, shape->winner < 0 ? "-" : s->makers[shape->winner]);
   for (int m = 0; m < s->n; m++)
     if (m != shape->winner && sweep_is_fastest(shape, m)) {
       html_text(w, ", ");
       html_element(w, EL_BDI, NULL, s->makers[m]);
     }
+  html_close(w, EL_SPAN);
   table_cell_end(w, t);
 }
 
