@@ -660,6 +660,34 @@ static void test_newest_ranks(void **state) {
   site_release(site);
 }
 
+// Makers side by side: who cannot be told from the fastest stands next to it, and who was not asked has no column. A
+// level of these alone has no card, and is linked.
+static void test_makers(void **state) {
+  (void)state;
+  put(&(struct put){"side, one", "examples/1/1", "one.cu", .time_ns = 10000});
+  put(&(struct put){"side, two", "examples/1/1", "two.cu", .time_ns = 10200});
+  put(&(struct put){"side, three", "examples/1/1", "three.cu", .time_ns = 10500});
+  put(&(struct put){"side, three", "examples/1/2", "three.cu", .time_ns = 9000});
+  put(&(struct put){"side, four", "examples/1/2", "four.cu", .reason = ASSAY_REASON_WRONG_VALUE, .time_ns = NAN});
+  struct site *site = read_site();
+  struct buf out = {0};
+  make(site, site_find(site, "c/side.html"), &out);
+  assert_non_null(strstr(buf_str(&out), "<span><bdi>one</bdi>, <bdi>two</bdi></span>")); // 5 % apart is told from 1 %
+  assert_non_null(strstr(buf_str(&out), "<span><bdi>three</bdi></span>"));
+  assert_non_null(strstr(buf_str(&out), "4 makers of kernels at 2 shapes of 2 tasks"));
+  const char *first = strstr(buf_str(&out), "examples/1/1 on "), *second = strstr(buf_str(&out), "examples/1/2 on ");
+  assert_true(first && second && first < second);
+  const char *four = strstr(first, "<bdi>four</bdi></th>");
+  four = four ? four : strstr(first, ">four</th>");
+  assert_true(four && four > second); // its column
+  make(site, site_find(site, "index.html"), &out);
+  assert_null(strstr(buf_str(&out), ">examples/1</a></h3>"));
+  assert_non_null(strstr(buf_str(&out), "<a href=\"s/examples-1.html\">examples/1</a>"));
+  assert_non_null(strstr(buf_str(&out), "<bdi>one</bdi>, <bdi>two</bdi>, <bdi>three</bdi>, <bdi>four</bdi>"));
+  buf_release(&out);
+  site_release(site);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages),          cmocka_unit_test(test_hostile),
                                      cmocka_unit_test(test_assets),         cmocka_unit_test(test_data),
@@ -667,6 +695,7 @@ int main(void) {
                                      cmocka_unit_test(test_overview),       cmocka_unit_test(test_task_and_pair),
                                      cmocka_unit_test(test_folder),         cmocka_unit_test(test_killed),
                                      cmocka_unit_test(test_manifest),       cmocka_unit_test(test_names_are_no_paths),
-                                     cmocka_unit_test(test_paths_of_pairs), cmocka_unit_test(test_newest_ranks)};
+                                     cmocka_unit_test(test_paths_of_pairs), cmocka_unit_test(test_newest_ranks),
+                                     cmocka_unit_test(test_makers)};
   return cmocka_run_group_tests(tests, fill, store_folder_remove);
 }
