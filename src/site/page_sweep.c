@@ -67,7 +67,7 @@ static void put_chart(struct html *w, const struct sweep *all_shapes, const stru
 
 // ---- the table of its shapes
 
-// Makers that have a verdict at one of these shapes.
+// Makers that have a time at one of these shapes.
 struct present {
   int makers[SITE_SWEEP_MAKERS], n;
 };
@@ -76,11 +76,40 @@ static struct present present_of(const struct site_sweep *s, const struct sweep_
   struct present p = {.n = 0};
   for (int m = 0; m < s->n; m++)
     for (int i = 0; i < n; i++)
-      if (shapes[i].cells[m]) {
+      if (sweep_time(shapes[i].cells[m]) > 0) {
         p.makers[p.n++] = m;
         break;
       }
   return p;
+}
+
+// Makers that were asked and have no time at any of these shapes, with what became of the first.
+static void put_without(struct html *w, const struct site_sweep *s, const struct sweep_shape *shapes, int n,
+                        const struct present *with) {
+  int put = 0;
+  for (int m = 0, next = 0; m < s->n; m++) {
+    const struct sweep_cell *cell = NULL;
+    if (next < with->n && with->makers[next] == m) {
+      next++;
+      continue;
+    }
+    for (int i = 0; i < n && !cell; i++)
+      cell = shapes[i].cells[m];
+    if (!cell)
+      continue;
+    if (put++ == 0) {
+      html_open(w, EL_P);
+      html_attr(w, AT_CLASS, "note");
+      html_text(w, "Without a time here: ");
+    } else
+      html_text(w, ", ");
+    html_element(w, EL_BDI, NULL, s->makers[m]);
+    html_printf(w, " (%s)", cell->right ? "right" : assay_reason_code(cell->reason));
+  }
+  if (put) {
+    html_text(w, ".");
+    html_close(w, EL_P);
+  }
 }
 
 // The winner, and those whose time cannot be told from its.
@@ -125,16 +154,18 @@ static void put_shapes(struct html *w, const struct site_sweep *s, const struct 
   bool flops = counts_flops(&shapes[n - 1]);
   struct frame_column columns[MOST] = {
       {"workload", 'l'}, {"fastest", 'w'}, {flops ? "TFLOP/s" : "GB/s", 'r'}, {"floor / time", 'r'}};
-  char name[32];
+  char name[32], label[2 * FRAME_TEXT];
   const struct present makers = present_of(s, shapes, n);
   for (int i = 0; i < makers.n; i++)
     columns[OWN + i] = (struct frame_column){s->makers[makers.makers[i]], 'r'};
   snprintf(name, sizeof name, "shapes%d", number);
-  struct frame_table t = {.name = name, .label = shapes[0].task, .columns = columns, .n = OWN + makers.n};
+  snprintf(label, sizeof label, "%s on %s", shapes[0].task, shapes[0].device);
+  struct frame_table t = {.name = name, .label = label, .columns = columns, .n = OWN + makers.n};
   table_begin(w, &t);
   for (int i = 0; i < n; i++)
     put_shape(w, &t, s, &makers, &shapes[i], flops);
   table_end(w, &t);
+  put_without(w, s, shapes, n, &makers);
 }
 
 // ---- published figures
