@@ -2,17 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The denominators of KernelBench: eager PyTorch and torch.compile in two modes over its tasks, judged as plans and timed.
 
-usage: denominators.py ASSAY OUT.json [--seconds S] [--stages MAKER:CONTRACT[:LEVEL],...] [--gpus N] [--each N]
-                       [--suite SUITE] [--workload NAME] [--device D] [--checks N] [--samples N] [--budget S] [--store FILE] [--table]
+usage: denominators.py ASSAY OUT.json [--seconds S] [--stages MAKER:CONTRACT[:LEVEL],...] [--every N] [--gpus N]
+                       [--each N] [--suite SUITE] [--workload NAME] [--device D] [--checks N] [--samples N] [--budget S]
+                       [--store FILE] [--table]
 
 Makers are eager, compile and max-autotune; contracts fp32 (tf32 off) and tf32 (PyTorch's switches on, and the task under
-the contract tf32). --stages is the order of work; without it what is most useful comes first. Each of the --gpus GPUs
-(default: all that nvidia-smi lists) has --each processes of its own (1), with their part of the processors; they share
-the tasks of a stage between them. Nothing else runs on a GPU while a candidate is timed there: processes take turns.
+the contract tf32). --stages is the order of work; without it what is most useful comes first. --every N goes through all
+stages with every N-th task first, then with those after them, and so on, over all levels at once where no stage names one:
+what is there when the time is over compares all makers on the same tasks. Each of the --gpus GPUs (default: all that
+nvidia-smi lists) has --each processes of its own (1), with their part of the processors; they share the tasks of a stage
+between them. Nothing else runs on a GPU while a candidate is timed there: processes take turns.
 
 --seconds (540) ends the call: after that no candidate is begun, and the ones at hand have a minute. OUT.json is written
-after every stage. The same command goes on where OUT.json ends, on another machine too: what has a verdict there is not
-judged again. --store keeps the verdicts themselves, with samples. --table prints what OUT.json holds, and judges nothing.
+after every stage. The same command goes on where OUT.json ends, on another machine with the same kind of GPU too: what has a
+verdict there is not judged again. --store keeps the verdicts themselves, with samples. --table prints what OUT.json
+holds, and judges nothing.
 
 OUT.json: "columns" and "rows", one row for each task, maker and contract, a row a line; "calls" has the command, date,
 commit, machine and seconds of every call, and "call" in a row is its index. Times are in ns: cold median with its
@@ -44,10 +48,10 @@ GRACE = 60  # seconds that the candidates at hand have once the time is over
 SHORTEST = 25  # a stage is not begun with less
 
 
-def stages_of(text):
-    """--stages: compile:fp32 is all three levels, compile:fp32:2 one."""
+def stages_of(text, every):
+    """--stages: compile:fp32 is all three levels, compile:fp32:2 one. Level 0 is all levels at once."""
     if not text:
-        return STAGES
+        return STAGES if every == 1 else [(maker, contract, 0) for contract in CONTRACTS for maker in BASELINES]
     found = []
     for word in text.split(","):
         maker, _, rest = word.partition(":")
@@ -55,7 +59,8 @@ def stages_of(text):
         if maker not in BASELINES or contract not in CONTRACTS or (level and level not in "123"):
             sys.exit(f"denominators.py: {word} is no stage; one is MAKER:CONTRACT or MAKER:CONTRACT:LEVEL, makers "
                      f"{', '.join(BASELINES)}, contracts {', '.join(CONTRACTS)}, levels 1 to 3")
-        found += [(maker, contract, int(level))] if level else [(maker, contract, n) for n in (1, 2, 3)]
+        levels = (int(level),) if level else (1, 2, 3) if every == 1 else (0,)
+        found += [(maker, contract, n) for n in levels]
     return found
 
 
@@ -196,6 +201,10 @@ class Results:
             self.rows = {key(row): row for row in (dict(zip(found["columns"], r)) for r in found["rows"])}
 
     def begin(self, call):
+        others = {c["machine"].get("device") for c in self.calls} - {call["machine"].get("device")}
+        if others:
+            sys.exit(f"{self.path} has times of {', '.join(map(str, others))}, and this is {call['machine'].get('device')}: "
+                     "name another file")
         self.calls.append(call)
         return len(self.calls) - 1
 
@@ -208,11 +217,13 @@ class Results:
             file.write(text)
         os.replace(self.path + ".new", self.path)
 
+    def missing(self, stage, tasks):
+        return [t for t in tasks if (t, *stage[:2]) not in self.rows]
+
     def judge_stage(self, options, stage, tasks, seconds, folder):
         """Judges what is missing of a stage; returns how many verdicts that gave."""
-        missing = [t for t in tasks if (t, *stage[:2]) not in self.rows]
-        inside = os.path.join(folder, "-".join(map(str, stage)))
-        os.mkdir(inside)
+        missing = self.missing(stage, tasks)
+        inside = tempfile.mkdtemp(prefix="-".join(map(str, stage)) + "-", dir=folder)
         store = options.store or os.path.join(folder, "store.sqlite")
         for task, why in write_modules(options.assay, stage, missing, options.workload, inside).items():
             row = dict.fromkeys(COLUMNS) | {"task": task, "maker": stage[0], "contract": stage[1],
@@ -266,7 +277,8 @@ class Options:
     def __init__(self, arguments):
         self.device = common.option(arguments, "--device", "cuda")
         self.seconds = float(common.option(arguments, "--seconds", 540))
-        self.stages = stages_of(common.option(arguments, "--stages", None))
+        self.every = max(1, int(common.option(arguments, "--every", 1)))
+        self.stages = stages_of(common.option(arguments, "--stages", None), self.every)
         self.gpus = int(common.option(arguments, "--gpus", 0)) or (gpus_here() if self.device == "cuda" else 1)
         self.each = int(common.option(arguments, "--each", 1))
         self.suite = common.option(arguments, "--suite", "kernelbench")
@@ -281,6 +293,14 @@ class Options:
             sys.exit(__doc__)
         self.assay, self.out = os.path.realpath(arguments[0]), arguments[1]
         self.store = os.path.realpath(self.store) if self.store else None
+
+
+def work_of(options, tasks):
+    """(stage, tasks) in the order of work."""
+    for turn in range(options.every):
+        for stage in options.stages:
+            of_level = [t for t in tasks if (level_of(t) in (1, 2, 3) if stage[2] == 0 else level_of(t) == stage[2])]
+            yield stage, of_level[turn::options.every]
 
 
 def main():
@@ -299,10 +319,9 @@ def main():
         if options.device == "cuda":  # the floor needs the device's peaks, where the verdicts go
             common.run([options.assay, "doctor", "--calibrate", "--store",
                         options.store or os.path.join(folder, "store.sqlite")], timeout=90)
-        for stage in options.stages:
+        for stage, wanted in work_of(options, tasks):
             left = options.seconds - (time.monotonic() - begin)
-            wanted = [t for t in tasks if level_of(t) == stage[2]]
-            if all((t, *stage[:2]) in results.rows for t in wanted):
+            if not results.missing(stage, wanted):
                 continue
             if left < SHORTEST:
                 print(f"no time left for {':'.join(map(str, stage))}; the same command goes on")
