@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels_cuda [--only NAME] FOLDER...: the kernels of these folders become plans, without a GPU.
 //   by NVRTC  the file and each of its twins: a plan for every workload of its task (small, full, ragged), checked
-//             against the task's tensors and the target's limits, and the same after it was written and read
+//             against the task's tensors and the target's limits, and the same after it was written and read; the
+//             compiler does not say that it makes the tensor core's products one after another
 //   by nvcc   the file as it is: the same plans from its host code, step by step
 // Nothing runs, so only the file by NVRTC is optimised as for a judgement; the twins and nvcc compile in haste where
 // the compilers can (CUDA 12.8), in less than half the time. Files are shared out to as many processes as there are
@@ -202,6 +203,14 @@ static void build_start_form(struct worker *w, const struct subject *s, const st
     problem(w, form, "%s", err.message);
 }
 
+// ptxas says so of wgmma whose registers are touched, or whose wait it cannot place: correct, and at a fraction of the
+// tensor core's rate. It says it in as many words for each reason (C7510, C7511, C7520 and others).
+static void check_speed(struct worker *w, const char *form, const char *diagnostics) {
+  const char *said = strstr(diagnostics, "wgmma.mma_async instructions are serialized");
+  if (said)
+    problem(w, form, "%.*s", (int)strcspn(said, "\n"), said);
+}
+
 // Waits for the build and makes all plans.
 static void build_finish_form(struct worker *w, const struct subject *s, const struct twin *twin, struct build *b,
                               struct plans *out) {
@@ -216,6 +225,8 @@ static void build_finish_form(struct worker *w, const struct subject *s, const s
   else if (b->at_work && !may_have_none(twin))
     problem(w, form, "does not build%s%s:\n%.1500s", twin->define ? " with -D" : "", twin->define ? twin->define : "",
             r.diagnostics);
+  if (program && !twin->define && strcmp(form, "nvrtc") == 0) // in haste nothing is said
+    check_speed(w, form, r.diagnostics);
   program_release(program);
   build_result_release(&r);
   if (b->folder)
