@@ -251,28 +251,39 @@ enum assay_status tune_space_order(const struct tune_space *s, const struct tune
   return ASSAY_OK;
 }
 
+// A parameter's line as its value; whether that takes two lines.
+static bool put_value(const char *name, const char *value, bool python, struct buf *out) {
+  bool directive = !python && is_integer(value);
+  if (python)
+    buf_printf(out, "%s = %s", name, value);
+  else if (directive)
+    buf_printf(out, "// assay: let %s = %s\n#define %s %s", name, value, name, value);
+  else
+    buf_printf(out, "#define %s %s", name, value);
+  return directive;
+}
+
 void tune_space_source(const struct tune_space *s, const char *source, size_t n, const char *const *values,
                        struct buf *out) {
   const char *end = source + n;
   struct line l;
-  int at = 0;
+  int at = 0, number = 0;
+  bool longer = false; // there are more lines than in the source: the compiler has to know which one comes
   for (const char *p = source; p < end;) {
     const char *stop = memchr(p, '\n', (size_t)(end - p));
     stop = stop ? stop : end;
-    bool constraint = is_line_of(p, stop, "constraint", &l);
-    if (constraint) { // stays a comment, but none that is read again
-      buf_printf(out, "%s held: %.*s", l.python ? "#" : "//", (int)(stop - l.rest), l.rest);
-    } else if (at < s->n && is_line_of(p, stop, "tune", &l)) {
-      const char *name = s->parameters[at].name, *value = values[at];
-      if (l.python)
-        buf_printf(out, "%s = %s", name, value);
-      else if (is_integer(value))
-        buf_printf(out, "// assay: let %s = %s\n#define %s %s", name, value, name, value);
-      else
-        buf_printf(out, "#define %s %s", name, value);
+    number++;
+    if (at < s->n && is_line_of(p, stop, "tune", &l)) {
+      longer |= put_value(s->parameters[at].name, values[at], l.python, out);
       at++;
     } else {
-      buf_append(out, p, (size_t)(stop - p));
+      if (longer)
+        buf_printf(out, "#line %d\n", number);
+      longer = false;
+      if (is_line_of(p, stop, "constraint", &l)) // stays a comment, but none that is read again
+        buf_printf(out, "%s held: %.*s", l.python ? "#" : "//", (int)(stop - l.rest), l.rest);
+      else
+        buf_append(out, p, (size_t)(stop - p));
     }
     if (stop < end)
       buf_puts(out, "\n");

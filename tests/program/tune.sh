@@ -24,6 +24,9 @@ for line in "^    the file has no function assay_kernel" "^    ROWS=4,LANES=8,BR
   expect 1 "$line" "${nameless[@]}"
 done
 expect 0 "^(100|[1-9]?[0-9])$" sh -c 'sed "s/\x1b\[[0-9]*[mK]//g; s/.*\r//" <"$1" | wc -L' sh "$work/out"
+# The compiler's messages name the author's lines, though parameters take more.
+{ cat "$source/tests/tuning/matmul.c" && echo "int x = ;"; } >"$work/broken.c"
+expect 1 "candidate.c:$(grep -n 'int x = ;' "$work/broken.c" | cut -d: -f1):" "$assay" tune $task "$work/broken.c" --workload ragged1 --trials 1
 # Killed in the middle: what was finished stays, and is not done again.
 "${tune[@]}" --run killed --parallel 1 >"$work/killed" 2>"$work/progress" &
 tuner=$!

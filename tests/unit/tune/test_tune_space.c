@@ -111,6 +111,7 @@ static void writes(void **state) {
                                       "// assay: let TILE = 16\n#define TILE 16\n"
                                       "#define KIND slow\n"
                                       "WIDTH = 2\n"
+                                      "#line 5\n" // for the compiler, whose messages are of the author's lines
                                       "// held: TILE * WIDTH <= M\n"
                                       "int x = TILE;\n");
   buf_release(&text);
