@@ -2,6 +2,7 @@
 // Trials that other tuners leave in their logs. Each format is a file of its own, log_NAME.c, with one row here.
 //
 //   helion      HELION_AUTOTUNE_LOG's CSV: run_id,timestamp_s,config_id,generation,status,perf_ms,compile_time_s,config
+//   helion_text what its search prints: "[43s] Generation 1 complete: error=25 ok=79 min=0.1161 ... best=Config(...)"
 //   inductor    what max-autotune logs: "AUTOTUNE mm(...)", a line for each choice, "benchmarking takes X seconds and Y
 //               seconds precompiling for N choices"
 //   triton      the JSON that Triton's autotuner caches (TRITON_CACHE_AUTOTUNING): "configs_timings"
@@ -43,7 +44,7 @@ struct tune_log_format {
   bool (*is)(const char *text, size_t n);
   enum assay_status (*read)(struct tune_log_reader *r, const char *text, size_t n, struct assay_error *err);
 };
-#define TUNE_LOG_FORMATS(X) X(helion) X(inductor) X(triton) X(triton_text) X(published)
+#define TUNE_LOG_FORMATS(X) X(helion) X(helion_text) X(inductor) X(triton) X(triton_text) X(published)
 #define TUNE_LOG_DECLARE(name) extern const struct tune_log_format tune_log_##name;
 TUNE_LOG_FORMATS(TUNE_LOG_DECLARE)
 #undef TUNE_LOG_DECLARE

@@ -6,6 +6,8 @@
 //     mm 0.0077 ms 93.2%
 //   SingleProcess AUTOTUNE benchmarking takes 1.6069 seconds and 0.3012 seconds precompiling for 36 choices
 //
+// TORCH_LOGS puts "V0730 15:44:26.245000 266432 torch/_inductor/select_algorithm.py:2010] [0/0] " before each of them.
+//
 // The lines are sorted by time and only the best ten are there, so the order of trials is not known: all of a block end
 // with it. Further choices, up to the number that the last line has, are trials of which nothing is known.
 #include <math.h>
@@ -22,6 +24,19 @@ static bool is(const char *text, size_t n) {
   return strstr(text, "AUTOTUNE ") != NULL;
 }
 
+// What stands after "V0730 15:44:26.245000 266432 torch/...py:2010] [0/0] ", or the line where nothing of that kind
+// does.
+static const char *unprefixed(const char *line) {
+  const char *at = strchr("VDIWEC", line[0]) && line[0] ? strstr(line, ".py:") : NULL;
+  at = at ? strstr(at, "] ") : NULL;
+  if (!at)
+    return line;
+  at += 2;
+  for (const char *stop; *at == '[' && (stop = strstr(at, "] "));) // the frame that is compiled
+    at = stop + 2;
+  return at;
+}
+
 // "  NAME 0.0072 ms 100.0% ..."
 static bool read_choice(const char *line, char *name, size_t size, double *ms) {
   char unit[8], form[32];
@@ -36,7 +51,7 @@ static enum assay_status put_choices(struct tune_log_reader *r, const char *p, c
   double ms;
   enum assay_status status = ASSAY_OK;
   while (!status && tune_log_line(&p, end, line, sizeof line)) {
-    if (!read_choice(line, name, sizeof name, &ms))
+    if (!read_choice(unprefixed(line), name, sizeof name, &ms))
       continue;
     struct store_trial t = *whole;
     t.number = r->n;

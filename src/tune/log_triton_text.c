@@ -5,6 +5,9 @@
 //   with key as (4096, 4352, 4224),
 //   finished after 12.34s,
 //   best config selected: BLOCK_M: 128, BLOCK_N: 256, num_warps: 8, num_ctas: 1, num_stages: 3;
+//
+// Before Triton 3.4 it is one line, without the key: "... for function F finished after 12.34s; best config selected:
+// ...;".
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +28,7 @@ static enum assay_status read_log(struct tune_log_reader *r, const char *text, s
   while (!status && tune_log_line(&p, end, line, sizeof line)) {
     if ((at = strstr(line, "autotuning for function "))) {
       snprintf(function, sizeof function, "%.200s", at + strlen("autotuning for function "));
-      function[strcspn(function, ",")] = '\0';
+      function[strcspn(function, ", ")] = '\0';
     }
     if ((at = strstr(line, "finished after ")))
       seconds = strtod(at + strlen("finished after "), NULL);

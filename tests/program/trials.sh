@@ -21,6 +21,21 @@ expect 0 "3 trials read" "$assay" trials --read "$logs/triton.json" --run triton
 expect 0 "^3 2 BLOCK_M=128,BLOCK_N=256,num_warps=8,num_stages=3,num_ctas=1$" curve triton "c['tried'], c['timed'], c['curve'][0]['configuration']"
 expect 0 "2 trials read" "$assay" trials --read "$logs/triton.log" --run text "${about[@]}" text
 expect 0 "^14.34 None$" curve text "round(c['seconds'], 2), c['best_ns']"
+# As they stand in terminals: Helion's search, with a generation of several lines, a wrong configuration and ten that only the last
+# line counts; Inductor's block behind TORCH_LOGS' prefix; Triton's line of before 3.4.
+expect 0 "30 trials read" "$assay" trials --read "$logs/helion.log" --run said --task c --workload d said
+expect 0 "^30 3 70.5 100000.0 \[\[40.0, 110000.0\], \[60.0, 100000.0\], \[60.0, 100000.0\]\]$" curve said \
+  "c['tried'], c['timed'], c['seconds'], c['best_ns'], [[w['seconds'], next(p['time_ns'] for p in c['curve'] if p['seconds'] == w['seconds'])] for w in c['within']]"
+expect 0 "^failed 25 ok 3 summary 1 wrong 1 $" python3 - "$ASSAY_STORE" <<'END'
+import sqlite3, sys
+rows = sqlite3.connect(sys.argv[1]).execute("SELECT status, count(*) FROM trial WHERE run = 'said' GROUP BY status ORDER BY status")
+print(*(f"{status} {count} " for status, count in rows), sep="")
+END
+expect 0 "3 trials read" "$assay" trials --read "$logs/inductor_prefixed.log" --run prefixed --task e --workload f prefixed
+expect 0 "^3 2 2.0 16600.0 bias_addmm$" curve prefixed "c['tried'], c['timed'], c['seconds'], c['best_ns'], c['curve'][0]['configuration']"
+expect 0 "1 trials read" "$assay" trials --read "$logs/triton_line.log" --run line --task g --workload h line
+expect 0 "^_attn_fwd BLOCK_M: 256, .*maxnreg: None$" python3 -c "import sqlite3, sys
+print(*sqlite3.connect(sys.argv[1]).execute(\"SELECT detail, configuration FROM trial WHERE run = 'line'\").fetchone())" "$ASSAY_STORE"
 # Helion's best is slower than what Triton's autotuner found: another's time is not reached.
 expect 0 "within 2 %: not reached" "$assay" trials helion
 expect 2 "no trials of a run .helio.; did you mean helion" "$assay" trials helio
