@@ -37,7 +37,7 @@ static double right_part(const struct side *s, int maker) {
   int asked = 0, right = 0;
   for (size_t i = 0; i < s->n; i++) {
     const struct side_result *r = &s->shapes[i].results[maker];
-    asked += r->asked;
+    asked += r->asked && !r->not_judged;
     right += r->asked && !r->refusal && r->reason == ASSAY_REASON_PASS;
   }
   return asked > 0 ? (double)right / asked : NAN;

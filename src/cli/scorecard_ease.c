@@ -35,7 +35,7 @@ struct scorecard_ease scorecard_ease_of(const struct side *s, int maker) {
   (void)store_each_trial(s->store, run, count_trial, &t, &ignored);
   for (size_t i = 0; i < s->n; i++) {
     const struct side_result *r = &s->shapes[i].results[maker];
-    e.refused += r->asked && r->refusal;
+    e.refused += r->asked && r->refusal && !r->not_judged;
     e.failed += r->asked && !r->refusal && r->reason != ASSAY_REASON_PASS;
   }
   e.knobs = t.knobs;

@@ -189,7 +189,7 @@ static void ask(struct side *s, int m, const char *task_path, struct side_shape 
   if (!status && c.refusal[0])
     r->refusal = arena_strdup(&s->arena, c.refusal);
   else if (!status)
-    status = judge(s, m, shape, &c, &why);
+    r->not_judged = (status = judge(s, m, shape, &c, &why)) != ASSAY_OK;
   if (status)
     r->refusal = arena_strdup(&s->arena, why.message);
   r->label = arena_strdup(&s->arena, c.label);

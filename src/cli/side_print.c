@@ -13,13 +13,13 @@ static bool is_right(const struct side_result *r) {
   return r->asked && !r->refusal && r->reason == ASSAY_REASON_PASS;
 }
 
-// "12.3 us", "*12.3 us" for the winner, a reason's code, "none".
+// "12.3 us", "*12.3 us" for the winner, a reason's code, "none", "not judged".
 static void result_text(const struct side_result *r, bool winner, char cell[CELL_BYTES]) {
   char time[32];
   if (!r->asked)
     snprintf(cell, CELL_BYTES, "-");
   else if (r->refusal)
-    snprintf(cell, CELL_BYTES, "none");
+    snprintf(cell, CELL_BYTES, "%s", r->not_judged ? "not judged" : "none");
   else if (r->reason != ASSAY_REASON_PASS)
     snprintf(cell, CELL_BYTES, "%s", assay_reason_code(r->reason));
   else
@@ -71,7 +71,7 @@ static void print_task(const struct side *s, size_t first, size_t end) {
 }
 
 struct counts {
-  int asked, right, refused;
+  int asked, right;
   double making_s;
 };
 
@@ -79,9 +79,8 @@ static struct counts count(const struct side *s, int maker) {
   struct counts c = {0};
   for (size_t i = 0; i < s->n; i++) {
     const struct side_result *r = &s->shapes[i].results[maker];
-    c.asked += r->asked;
+    c.asked += r->asked && !r->not_judged;
     c.right += is_right(r);
-    c.refused += r->refusal != NULL;
     c.making_s += r->making_s;
   }
   return c;

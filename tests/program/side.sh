@@ -70,6 +70,16 @@ expect 0 "there is no folder or file .*/nowhere/../kernels/fusedops/triton" env 
 # A run of the store as a maker.
 expect 0 "pass" "$assay" bench fusedops/softmax/fp32_softmax --from "$source/tests/fusedops" --run mine --no-timing --no-probes --threads 2 --workload ragged1
 expect 0 "run:mine +1 of 1" "$assay" compare fusedops/softmax/fp32_softmax --with run:mine --workload ragged1 --samples 12 --threads 2
+# What cannot be judged on this machine is no kernel that is wrong, and counts for no letter.
+unjudged=(env ASSAY_PYTHON="$work/no_python" "$assay" compare fusedops/softmax/fp32_softmax --with "eager,files:$source/tests/fusedops" --workload ragged1
+  --samples 12 --threads 2 --device cpu --run unjudged --scorecard)
+expect 0 "^ragged1 +not judged +\*" "${unjudged[@]}"
+cp "$work/out" "$work/unjudged.txt"
+expect 0 "^eager +0 of 0" cat "$work/unjudged.txt"
+json 0 "${unjudged[@]}" --json
+cp "$work/out" "$work/unjudged.json"
+expect 0 "^None None 0 0$" value "$work/unjudged.json" \
+  "*[x for c in o['scorecard'] if c['criterion'] == 'correctness' and c['maker'] == 'eager' for x in (c['letter'], c['number'])], *[x for e in o['ease'] if e['maker'] == 'eager' for x in (e['no_kernel'], e['not_right'])]"
 # PyTorch, where there is one.
 if [ -n "${ASSAY_TORCH_PYTHON:-}" ]; then
   export ASSAY_PYTHON=$ASSAY_TORCH_PYTHON
