@@ -136,6 +136,21 @@ bool maker_file_of(const struct maker_request *r, bool (*takes)(const char *sour
   return found;
 }
 
+// Says that there is no file, or that there is one, for another device than --device.
+static void refuse(const struct maker_request *r, bool (*takes)(const char *source, size_t n), const char *what,
+                   struct maker_candidate *out) {
+  char file[4096];
+  struct cli_judging anywhere = *r->judging;
+  struct maker_request asked = *r;
+  anywhere.device = NULL;
+  asked.judging = &anywhere;
+  if (r->judging->device && maker_file_of(&asked, takes, file, sizeof file))
+    snprintf(out->refusal, sizeof out->refusal, "no file of it %s on --device %.20s: %.150s is for another", what,
+             r->judging->device, strrchr(file, '/') ? strrchr(file, '/') + 1 : file);
+  else
+    snprintf(out->refusal, sizeof out->refusal, "no file of it %s", what);
+}
+
 void maker_take_file(const struct maker_request *r, bool (*takes)(const char *source, size_t n), const char *what,
                      struct maker_candidate *out) {
   struct stat st;
@@ -144,7 +159,7 @@ void maker_take_file(const struct maker_request *r, bool (*takes)(const char *so
     return;
   }
   if (!maker_file_of(r, takes, out->file, sizeof out->file)) {
-    snprintf(out->refusal, sizeof out->refusal, "no file of it %s", what);
+    refuse(r, takes, what, out);
     return;
   }
   char *whole = realpath(out->file, NULL);

@@ -70,6 +70,8 @@ expect 0 "there is no folder or file .*/nowhere/../kernels/fusedops/triton" env 
 # A run of the store as a maker.
 expect 0 "pass" "$assay" bench fusedops/softmax/fp32_softmax --from "$source/tests/fusedops" --run mine --no-timing --no-probes --threads 2 --workload ragged1
 expect 0 "run:mine +1 of 1" "$assay" compare fusedops/softmax/fp32_softmax --with run:mine --workload ragged1 --samples 12 --threads 2
+expect 0 "swiglu.cl, fusedops/swiglu/fp32_swiglu ragged1: no file of it is for this task on --device cpu: swiglu.cl is for another" "$assay" compare \
+  fusedops/swiglu/fp32_swiglu --with "files:$source/tests/tuning/swiglu.cl" --workload ragged1 --device cpu --run elsewhere
 # What cannot be judged on this machine is no kernel that is wrong, and counts for no letter.
 unjudged=(env ASSAY_PYTHON="$work/no_python" "$assay" compare fusedops/softmax/fp32_softmax --with "eager,files:$source/tests/fusedops" --workload ragged1
   --samples 12 --threads 2 --device cpu --run unjudged --scorecard)
