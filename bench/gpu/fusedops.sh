@@ -34,17 +34,19 @@ cd "$(dirname "$0")/../.." || exit
 export ASSAY_TASKS="$PWD/tasks" ASSAY_INCLUDE="$PWD/include" ASSAY_STORE="$out/store.sqlite"
 more=${MORE---no-probes --checks 2 --samples 100}
 python=${ASSAY_PYTHON:-python3}
-has() { "$python" -I -c "import $1" 2>/dev/null; } # as the worker does: PYTHONPATH is not looked at
+# As the worker does: PYTHONPATH is not looked at. Of Helion it takes an import: some versions have none under some PyTorch.
+has() { "$python" -I -c "import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, sys.argv[1:])))" "$@"; }
 with=kernels/fusedops
-if has torch; then with=eager,inductor,max-autotune,$with; fi
-if has torch,triton; then with=$with,triton; fi
-if has torch,helion; then with=$with,helion:${HELION:-none}; fi
+library=
+if has torch; then with=eager,inductor,max-autotune,$with library=,library; fi
+if has torch triton; then with=$with,triton; fi
+if has torch helion && "$python" -I -c 'import helion' 2>/dev/null; then with=$with,helion:${HELION:-none}; fi
 with=${MAKERS:-$with}
 echo "makers: $with"
 "$programs/assay" doctor --calibrate >"$out/doctor.txt" 2>&1
 with_of() { # with_of TASK: the makers that have anything for it
   with_all=$with
-  case $1 in *_matmul) [ -n "${MAKERS:-}" ] || ! has torch || with_all=$with_all,library ;; esac
+  case $1 in *_matmul) [ -n "${MAKERS:-}" ] || with_all=$with_all$library ;; esac
   if [ -z "${MAKERS:-}" ] && grep -qs '^// assay: tune' "kernels/fusedops/${1##*/}.cu"; then with_all=$with_all,tune:kernels/fusedops; fi
   echo "$with_all"
 }

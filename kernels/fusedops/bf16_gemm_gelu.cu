@@ -8,6 +8,8 @@
 // assay: twin HALF_SUMS expect wrong_value|low_precision -- rounds the sums to bf16 after each slice
 // assay: twin LAST_TILE expect unwritten|wrong_value -- does not make the last tile
 // The copy engine wants rows of a multiple of 16 bytes: other shapes go to a plain kernel.
+// FORM: the form that is thought to be fastest (0), or one of them whatever the shape.
+// assay: tune FORM 0,1,2,3,4,5,6
 // assay: let whole = K % 8 == 0 && N % 8 == 0
 // assay: let tiles0 = ceil_div(M, 64) * ceil_div(N, 64)
 // assay: let ns0 = 3255 + ceil_div(tiles0, 132) * (154 * ceil_div(K, 64) + 326)
@@ -22,7 +24,8 @@
 // assay: let tiles5 = ceil_div(M, 256) * ceil_div(N, 128)
 // assay: let ns5 = 3329 + ceil_div(tiles5, 132) * (658 * ceil_div(K, 64) + 887)
 // assay: let least = min(ns0, ns1, ns2, ns3, ns4, ns5)
-// assay: let form = ns0 == least ? 0 : ns1 == least ? 1 : ns2 == least ? 2 : ns3 == least ? 3 : ns4 == least ? 4 : 5
+// assay: let guess = ns0 == least ? 0 : ns1 == least ? 1 : ns2 == least ? 2 : ns3 == least ? 3 : ns4 == least ? 4 : 5
+// assay: let form = FORM > 0 ? FORM - 1 : guess
 // assay: let height = form == 0 ? 64 : form == 1 ? 64 : form == 2 ? 96 : form == 3 ? 128 : form == 4 ? 192 : 256
 // assay: let rows = 32
 // assay: tensor_map ta of=x type=bf16 dims=whole ? K : 1,whole ? M : 1 strides=whole ? K : 8 \

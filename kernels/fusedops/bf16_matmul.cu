@@ -17,6 +17,8 @@
 //   form         what a form takes is about a launch, and for each round of tiles a time for each slice and one for the
 //                end (ns0, ns1, ...: fitted to times of the thirty published shapes on an H200)
 // The copy engine wants rows of a multiple of 16 bytes: other shapes go to a plain kernel.
+// FORM: the form that is thought to be fastest (0), or one of them whatever the shape.
+// assay: tune FORM 0,1,2,3,4,5,6,7,8,9,10
 // assay: let whole = K % 8 == 0 && N % 8 == 0
 // assay: let tiles0 = ceil_div(M, 64) * ceil_div(N, 64)
 // assay: let ns0 = 3255 + ceil_div(tiles0, 132) * (154 * ceil_div(K, 64) + 326)
@@ -39,8 +41,9 @@
 // assay: let tiles9 = ceil_div(M, 240) * ceil_div(N, 256)
 // assay: let ns9 = 4269 + ceil_div(tiles9, 66) * (614 * ceil_div(K, 64) + 1711)
 // assay: let least = min(ns0, ns1, ns2, ns3, ns4, ns5, ns6, ns7, ns8, ns9)
-// assay: let form = ns0 == least ? 0 : ns1 == least ? 1 : ns2 == least ? 2 : ns3 == least ? 3 : \
+// assay: let guess = ns0 == least ? 0 : ns1 == least ? 1 : ns2 == least ? 2 : ns3 == least ? 3 : \
 //   ns4 == least ? 4 : ns5 == least ? 5 : ns6 == least ? 6 : ns7 == least ? 7 : ns8 == least ? 8 : 9
+// assay: let form = FORM > 0 ? FORM - 1 : guess
 // assay: let height = form == 0 ? 64 : form == 1 ? 64 : form == 2 ? 96 : form == 3 ? 128 : form == 4 ? 144 : \
 //   form == 5 ? 160 : form == 6 ? 176 : form == 7 ? 208 : form == 8 ? 224 : 120
 // assay: let rows = form == 4 || form == 6 || form == 7 || form == 9 ? 16 : 32

@@ -19,6 +19,8 @@
 // the tile's rows, and one is added up while the next is multiplied.
 // assay: tune TURNS 0,1
 // assay: tune HALVES 1,2
+// FORM: the form that is thought to be fastest (0), or one of them whatever the shape.
+// assay: tune FORM 0,1,2,3,4
 // assay: let whole = K % 16 == 0 && N % 16 == 0
 // assay: let tiles0 = ceil_div(M, 64) * ceil_div(N, 128)
 // assay: let ns0 = 3944 + ceil_div(tiles0, 132) * (300 * ceil_div(K, 128) + 512)
@@ -29,7 +31,8 @@
 // assay: let tiles3 = ceil_div(M, 160) * ceil_div(N, 128)
 // assay: let ns3 = 5535 + ceil_div(tiles3, 132) * (556 * ceil_div(K, 128) - 977)
 // assay: let least = min(ns0, ns1, ns2, ns3)
-// assay: let form = ns0 == least ? 0 : ns1 == least ? 1 : ns2 == least ? 2 : 3
+// assay: let guess = ns0 == least ? 0 : ns1 == least ? 1 : ns2 == least ? 2 : 3
+// assay: let form = FORM > 0 ? FORM - 1 : guess
 // assay: let height = form == 0 ? 64 : form == 1 ? 96 : form == 2 ? 128 : 160
 // assay: tensor_map ta of=a type=uint8 dims=whole ? K : 1,whole ? M : 1 strides=whole ? K : 16 \
 //   box=128,height swizzle=128 l2=256
@@ -130,10 +133,12 @@ static __device__ unsigned long long describe(const void *tile) {
                  : __VA_ARGS__                                                                                         \
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)add));                                 \
   }
+#if HALVES > 1
 MULTIPLY(32, N0 ", " N1, "16", "17", "18", "19", "20", "21", C8(0), C8(1))
 MULTIPLY(48, N0 ", " N1 ", " N2, "24", "25", "26", "27", "28", "29", C8(0), C8(1), C8(2))
-MULTIPLY(64, N0 ", " N1 ", " N2 ", " N3, "32", "33", "34", "35", "36", "37", C8(0), C8(1), C8(2), C8(3))
 MULTIPLY(80, N0 ", " N1 ", " N2 ", " N3 ", " N4, "40", "41", "42", "43", "44", "45", C8(0), C8(1), C8(2), C8(3), C8(4))
+#endif
+MULTIPLY(64, N0 ", " N1 ", " N2 ", " N3, "32", "33", "34", "35", "36", "37", C8(0), C8(1), C8(2), C8(3))
 MULTIPLY(96, N0 ", " N1 ", " N2 ", " N3 ", " N4 ", " N5, "48", "49", "50", "51", "52", "53", C8(0), C8(1), C8(2), C8(3),
          C8(4), C8(5))
 MULTIPLY(128, N0 ", " N1 ", " N2 ", " N3 ", " N4 ", " N5 ", " N6 ", " N7, "64", "65", "66", "67", "68", "69", C8(0),
