@@ -21,6 +21,7 @@ struct maker_request {
   const char *argument; // what stands after the maker's name, "tune:DIR"; "" where nothing does
   const char *folder;   // for files that the maker writes; removed at the end
   int seeds;            // orders of its search, for a maker that has one
+  int seconds;          // which end a search; 0: as many as it takes
   bool retime;          // whether the points of its curve are judged in full
   const atomic_bool *stop;
 };

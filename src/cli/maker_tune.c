@@ -10,12 +10,12 @@
 #include "cli/maker.h"
 #include "tune/tuner.h"
 
-// Whether it declares something to tune.
+// Whether it declares something to tune, if only in vain: what is wrong with it is said when it is tuned.
 static bool takes(const char *source, size_t n) {
   struct arena arena = {0};
   struct tune_space space;
   struct assay_error ignored = {0};
-  bool any = tune_space_read("", source, n, &arena, &space, &ignored) == ASSAY_OK;
+  bool any = tune_space_read("", source, n, &arena, &space, &ignored) != ASSAY_ERR_USAGE;
   arena_release(&arena);
   return any;
 }
@@ -44,6 +44,7 @@ static enum assay_status run_tuner(const struct maker_request *r, const char *fi
                                   .folder = folder,
                                   .judging = &r->judging->options,
                                   .parallel = parallel_cpus(),
+                                  .budget_ns = r->seconds * INT64_C(1000000000),
                                   .give_up = 1.5,
                                   .finalists = 1,
                                   .seed = (uint64_t)seed,

@@ -17,7 +17,7 @@
 #include "stats/stats.h"
 #include "task/task.h"
 
-enum { KEY_WITH = 9300, KEY_RUN, KEY_SCORECARD, KEY_SEEDS, KEY_RETIME };
+enum { KEY_WITH = 9300, KEY_RUN, KEY_SCORECARD, KEY_SEEDS, KEY_SECONDS, KEY_RETIME };
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct side *s = state->input;
@@ -36,6 +36,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     return 0;
   case KEY_SEEDS:
     s->seeds = cli_take_whole(state, "tuning-seeds", 1, SIDE_MOST_SEEDS, arg);
+    return 0;
+  case KEY_SECONDS:
+    s->seconds = cli_take_whole(state, "tuning-seconds", 1, SIDE_MOST_SECONDS, arg);
     return 0;
   case ARGP_KEY_INIT:
     state->child_inputs[0] = &s->judging;
@@ -59,6 +62,8 @@ static const struct argp_option options[] = {
      "name of the runs in the store, with each maker's name after it (default: compare SUITE)", 0},
     {"scorecard", KEY_SCORECARD, 0, 0, "print letters, each from a stated number and rule", 0},
     {"tuning-seeds", KEY_SEEDS, "N", 0, "the maker tune searches in N orders (default 1): as many curves", 0},
+    {"tuning-seconds", KEY_SECONDS, "S", 0,
+     "each search of the maker tune ends after so many seconds (default: with the last configuration)", 0},
     {"retime", KEY_RETIME, 0, 0, "judge every point of the maker tune's curve in full, and take its time from there",
      0},
     {0}};
@@ -174,6 +179,7 @@ static void ask(struct side *s, int m, const char *task_path, struct side_shape 
                                         .argument = s->makers[m].argument,
                                         .folder = s->folder,
                                         .seeds = s->seeds,
+                                        .seconds = s->seconds,
                                         .retime = s->retime,
                                         .stop = &s->interrupt.stop};
   *r = (struct side_result){.asked = true,

@@ -8,7 +8,7 @@
 #include "cli/interrupt.h"
 #include "cli/maker.h"
 
-enum { SIDE_MOST_MAKERS = 16, SIDE_MOST_SEEDS = 16 };
+enum { SIDE_MOST_MAKERS = 16, SIDE_MOST_SEEDS = 16, SIDE_MOST_SECONDS = 86400 };
 
 // What a maker came to at one shape.
 struct side_result {
@@ -43,7 +43,7 @@ struct side {
   struct cli_judging judging;
   const char *suite, *with, *run;
   bool scorecard, retime;
-  int seeds;
+  int seeds, seconds; // of the maker tune; 0 seconds: as many as it takes
   struct store *store;
   struct arena arena;
   struct cli_interrupt interrupt;

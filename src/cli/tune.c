@@ -32,6 +32,7 @@ struct arguments {
   struct tuner_options tuner;
   struct cli_interrupt interrupt;
   struct cli_meter meter;
+  char said[400]; // why the trial before had no time
 };
 
 enum {
@@ -154,8 +155,11 @@ static void show_trial(void *arg, const struct store_trial *t, double best_ns, i
   cli_progress_clear();
   cells_printf(stderr, "%lld/%lld  %s  %s %s  best %s\n", (long long)t->number + 1, (long long)count, t->configuration,
                store_trial_status_name(t->status), cli_time_text(t->time_ns, time), cli_time_text(best_ns, best));
-  if (!is_timed(t) && t->detail && t->detail[0])
-    cells_printf(stderr, "    %s\n", printable_line(t->detail, detail, sizeof detail));
+  if (!is_timed(t) && t->detail && t->detail[0]) {
+    printable_line(t->detail, detail, sizeof detail);
+    cells_printf(stderr, "    %s\n", strcmp(detail, a->said) == 0 ? "the same" : detail);
+    memcpy(a->said, detail, sizeof a->said);
+  }
   snprintf(detail, sizeof detail, t->number + 1 < count ? "best %s" : "the fastest are judged in full", best);
   if (cli_progress_is_bar(a->judging.progress))
     cli_meter_show(&a->meter, detail, (int)t->number + 1, (int)count);

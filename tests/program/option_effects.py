@@ -170,7 +170,7 @@ LATER = {f"{command} {name}" for command in ("make", "tune", "compare --with") f
 # How many at once: all that comes out stays as it is.
 SAME = {"tune parallel": (T + TT, ["--parallel=2"]), "make parallel": (M + KEPT, ["--parallel=2"]),
         "report threads": (["--html=h"], ["--threads=2"])}
-ELSEWHERE = {f"tune {option}": ("tests/program/tune.sh", f"--{option}") for option in ("budget-seconds", "give-up", "finalists", "seed", "progress")} | {
+ELSEWHERE = {"compare --with tuning-seconds": ("tests/program/side.sh", "--tuning-seconds")} | {f"tune {option}": ("tests/program/tune.sh", f"--{option}") for option in ("budget-seconds", "give-up", "finalists", "seed", "progress")} | {
              "serve address": ("tests/program/options.py", "--address="),
              "judge watch": ("tests/program/formats.sh", "--watch"), "doctor calibrate": ("tests/program/cli.sh", "--calibrate"),
              "doctor yes": ("tests/program/faults.sh", "--calibrate --yes"), "plan export name": ("tests/program/cli.sh", "export .* --name"),

@@ -72,6 +72,15 @@ expect 0 "pass" "$assay" bench fusedops/softmax/fp32_softmax --from "$source/tes
 expect 0 "run:mine +1 of 1" "$assay" compare fusedops/softmax/fp32_softmax --with run:mine --workload ragged1 --samples 12 --threads 2
 expect 0 "swiglu.cl, fusedops/swiglu/fp32_swiglu ragged1: no file of it is for this task on --device cpu: swiglu.cl is for another" "$assay" compare \
   fusedops/swiglu/fp32_swiglu --with "files:$source/tests/tuning/swiglu.cl" --workload ragged1 --device cpu --run elsewhere
+# A search of more than anybody waits for ends after its seconds, with what is the best until then.
+mkdir "$work/many"
+{ echo "// assay: tune EXTRA $(seq -s, 0 60)" && echo "// assay: tune MORE 0,1,2,3" && cat "$source/tests/tuning/matmul.c"; } >"$work/many/matmul.c"
+expect 0 "^tune.* +1 of 1" "$assay" compare fusedops/matmul/fp32_matmul --with "tune:$work/many" --workload ragged1 --samples 12 --threads 2 --run many \
+  --tuning-seconds 2
+expect 0 "^True$" sh -c '"$1" trials "$2" --json | python3 -c "import json, sys; c = json.load(sys.stdin)[\"curves\"][0]; print(1 <= c[\"tried\"] < 3172)"' \
+  sh "$assay" "many, tune:$work/many, tuning"
+sed 's/EXTRA 0,/EXTRA 0,,/' "$work/many/matmul.c" >"$work/odd_line.c"
+expect 0 "odd_line.c:1: .*a value is missing" "$assay" compare fusedops/matmul/fp32_matmul --with "tune:$work/odd_line.c" --workload ragged1 --run odd
 # What cannot be judged on this machine is no kernel that is wrong, and counts for no letter.
 unjudged=(env ASSAY_PYTHON="$work/no_python" "$assay" compare fusedops/softmax/fp32_softmax --with "eager,files:$source/tests/fusedops" --workload ragged1
   --samples 12 --threads 2 --device cpu --run unjudged --scorecard)
