@@ -606,6 +606,10 @@ static void inspect(struct runner *r, struct runner_report *report) {
     snprintf(report->detail, sizeof report->detail, "wrote to an output after it had said that it was done");
   }
   if (report->event == RUNNER_OK && !comes_to_rest(r, &late_ns)) {
+    if (!r->frozen && peer_ended(r->child.pid)) { // it was not at work any more: it ended
+      finish(r, false, false, report);
+      return;
+    }
     report->event = RUNNER_LATE_WORK;
     snprintf(
         report->detail, sizeof report->detail,

@@ -15,6 +15,7 @@
 // assay: twin FALSE_FUTEX expect late_work -- the same, in futex calls that look like waiting but return at once
 // assay: twin WAKING expect late_work -- the same, in futex calls that wake nobody
 // assay: twin HELPERS_STAY expect late_work|timeout -- keeps a helper of args->parallel spinning after the loop
+// assay: twin FALLS expect crashed -- a thread that writes to address 8 a moment after the kernel has returned
 // assay: twin SWARM expect crashed|late_work -- leaves 5000 parked threads; aborts when it gets no more
 #define _GNU_SOURCE
 #include <assay/candidate.h>
@@ -50,6 +51,10 @@ static void *late(void *arg) {
   (void)nap;
 #if defined(SLEEPS)
   nap(2000000);
+#elif defined(FALLS)
+  for (volatile int i = 0; i < 20000; i++)
+    ;
+  *(volatile int *)8 = 1;
 #elif defined(SPINS)
   for (clock_t end = clock() + CLOCKS_PER_SEC / 100; clock() < end;)
     ;
