@@ -23,3 +23,7 @@ double overhead_both(double before_ns, double after_ns) {
 double overhead_allowance(const double *arming_ns, int n, double most_ns) {
   return ARMING_SLACK * fmin(stats_quantile(arming_ns, n, ARMING_QUANTILE), most_ns);
 }
+
+double overhead_work_allowance(const double *first_ns, int n, double most_ns) {
+  return ARMING_SLACK * fmin(stats_quantile(first_ns, n, LOW_QUANTILE), most_ns);
+}

@@ -29,4 +29,7 @@ double overhead_both(double before_ns, double after_ns);
 // disturbed while this was measured gives nothing away.
 double overhead_allowance(const double *arming_ns, int n, double most_ns);
 
+// The same for the processor time of the runner's thread, which hardly varies where nothing disturbs: a low quantile.
+double overhead_work_allowance(const double *first_ns, int n, double most_ns);
+
 #endif

@@ -18,6 +18,9 @@ static const double MOST_OVERHEAD_NS = 50000;
 // Reaching the start line: some 30 us.
 static const double MOST_ARMING_NS = 100000;
 
+// What the runner's thread works for a call without a kernel, woken, waiting for the flag and stopped again.
+static const double MOST_FIRST_NS = 30000;
+
 // A call is dropped when the clock probes around it took this much longer than the best probe of the session.
 static const double THROTTLED = 1.3;
 
@@ -141,10 +144,10 @@ static enum assay_status call(struct subject *s, enum call_mode mode, struct run
 
 // Makes calls without a kernel, otherwise like timed ones, before the candidate is loaded and could influence them.
 // They measure what the protocol costs and how long the runner takes to reach the start line.
-static enum assay_status calibrate(struct subject *s, int64_t arming_ns[RUNNER_CACHES], double *overhead_ns,
+static enum assay_status calibrate(struct subject *s, struct runner_usual usual[RUNNER_CACHES], double *overhead_ns,
                                    struct assay_error *err) {
   enum { CALLS = 16, HOT_CALLS = 8, WARM_UP = 4 };
-  double arming[RUNNER_CACHES][CALLS];
+  double arming[RUNNER_CACHES][CALLS], first[CALLS + HOT_CALLS];
   struct overhead spent = {0};
   struct runner_report report;
   enum assay_status status = subject_bind(s, s->timed, &report, err);
@@ -163,14 +166,19 @@ static enum assay_status calibrate(struct subject *s, int64_t arming_ns[RUNNER_C
     if (status || at < 0)
       continue;
     arming[cache][at] = (double)report.arming_ns;
+    first[i - WARM_UP] = (double)report.first_ns;
     if (cache == RUNNER_COLD)
       overhead_add(&spent, (double)report.elapsed_ns);
   }
   if (status)
     return status;
   *overhead_ns = of(s)->before_ns = overhead_of(&spent, MOST_OVERHEAD_NS);
-  arming_ns[RUNNER_COLD] = (int64_t)overhead_allowance(arming[RUNNER_COLD], CALLS, MOST_ARMING_NS);
-  arming_ns[RUNNER_HOT] = (int64_t)overhead_allowance(arming[RUNNER_HOT], HOT_CALLS, MOST_ARMING_NS);
+  for (int cache = 0; cache < RUNNER_CACHES; cache++) {
+    const int n = cache == RUNNER_COLD ? CALLS : HOT_CALLS;
+    usual[cache].arming_ns = (int64_t)overhead_allowance(arming[cache], n, MOST_ARMING_NS);
+    if (!of(s)->is_python) // whose worker tidies up after a call
+      usual[cache].first_ns = (int64_t)overhead_work_allowance(first, CALLS + HOT_CALLS, MOST_FIRST_NS);
+  }
   return ASSAY_OK;
 }
 
@@ -201,7 +209,7 @@ static void wipe(struct subject *s) {
 
 static enum assay_status load(struct subject *s, const struct layout *layouts, int n, struct subject_loaded *out,
                               struct assay_error *err) {
-  int64_t arming_ns[RUNNER_CACHES] = {0};
+  struct runner_usual usual[RUNNER_CACHES] = {0};
   struct cpu *c = of(s);
   const struct assay_judge_options *o = s->env.options;
   const struct runner_python python = {.interpreter = c->python.interpreter,
@@ -224,10 +232,10 @@ static enum assay_status load(struct subject *s, const struct layout *layouts, i
   s->timed = &layouts[0];
   enum assay_status status = runner_open(&r, &c->runner, err);
   if (!status && o->timing)
-    status = calibrate(s, arming_ns, &out->overhead_ns, err);
+    status = calibrate(s, usual, &out->overhead_ns, err);
   if (!status)
     wipe(s);
-  return status ? status : runner_load(c->runner, arming_ns, &out->report, err);
+  return status ? status : runner_load(c->runner, usual, &out->report, err);
 }
 
 static const void *output(const struct subject *s, int o) {

@@ -389,7 +389,7 @@ static enum assay_status calibrate(struct subject *s, int64_t *arming_ns, double
 static enum assay_status load(struct subject *s, const struct layout *layouts, int n, struct subject_loaded *out,
                               struct assay_error *err) {
   struct hosted *h = of(s);
-  int64_t arming_ns[RUNNER_CACHES] = {0}; // all calls are cold ones for the process
+  struct runner_usual usual[RUNNER_CACHES] = {0}; // all calls are cold ones for the process
   (void)n;
   *out = (struct subject_loaded){.overhead_ns = NAN};
   s->timed = &layouts[0];
@@ -401,12 +401,12 @@ static enum assay_status load(struct subject *s, const struct layout *layouts, i
   if (!status)
     status = open_runner(s, err);
   if (!status)
-    status = calibrate(s, &arming_ns[RUNNER_COLD], &out->overhead_ns, err);
+    status = calibrate(s, &usual[RUNNER_COLD].arming_ns, &out->overhead_ns, err);
   if (!status)
     status = device_buffers_wipe(&h->on.buffers, err);
   subject_turn(s, TURN_TOGETHER); // to compile takes as long as it takes
   if (!status)
-    status = runner_load(h->runner, arming_ns, &out->report, err);
+    status = runner_load(h->runner, usual, &out->report, err);
   subject_turn(s, TURN_ALONE);
   return status;
 }

@@ -56,10 +56,10 @@ struct runner {
   bool borrowed;          // buffers are the caller's (runner_bind_shared)
   int socket;
   struct runner_control *control;
-  uint32_t number;                  // of the last exchange
-  struct thread_set own_threads;    // before the candidate was loaded
-  size_t own_bytes;                 // of addresses, likewise: an interpreter has gigabytes of them
-  int64_t arming_ns[RUNNER_CACHES]; // what coming to the start line may cost; 0: not known, nothing is charged
+  uint32_t number;               // of the last exchange
+  struct thread_set own_threads; // before the candidate was loaded
+  size_t own_bytes;              // of addresses, likewise: an interpreter has gigabytes of them
+  struct runner_usual usual[RUNNER_CACHES];
   struct buffer buffers[RUNNER_MAX_TENSORS];
   int n_in, n_out;
   uint32_t pattern;     // in the guard bands
@@ -317,12 +317,12 @@ static enum assay_status attach(struct runner *r, struct assay_error *err) {
   return ASSAY_OK;
 }
 
-enum assay_status runner_load(struct runner *r, const int64_t arming_ns[RUNNER_CACHES], struct runner_report *report,
-                              struct assay_error *err) {
+enum assay_status runner_load(struct runner *r, const struct runner_usual usual[RUNNER_CACHES],
+                              struct runner_report *report, struct assay_error *err) {
   struct runner_message m = {.verb = RUNNER_LOAD};
   struct answer a;
   memset(report, 0, sizeof *report);
-  memcpy(r->arming_ns, arming_ns, sizeof r->arming_ns);
+  memcpy(r->usual, usual, sizeof r->usual);
   thaw(r);
   enum assay_status status = exchange(r, &m, -1, r->o.load_timeout_ns, &a, err);
   if (status)
@@ -642,6 +642,17 @@ static bool timed_call(struct runner *r, int64_t *began_ns, int64_t *elapsed_ns,
   return done && (*word == runner_word(r->number, STEP_DONE) || *word == runner_word(r->number, STEP_RAISED));
 }
 
+// Nothing that grows with the inputs is the runner's share: a candidate in its place would work in the time that
+// reading them takes.
+int64_t runner_charge(const struct runner_usual *usual, int64_t arming_ns, int64_t first_ns, int64_t elapsed_ns) {
+  int64_t charged_ns = 0;
+  if (usual->arming_ns > 0 && arming_ns > usual->arming_ns)
+    charged_ns = arming_ns - usual->arming_ns;
+  if (usual->first_ns > 0 && first_ns - usual->first_ns > elapsed_ns + charged_ns)
+    charged_ns = first_ns - usual->first_ns - elapsed_ns;
+  return charged_ns;
+}
+
 enum assay_status runner_call(struct runner *r, enum runner_cache cache, bool null_call, struct runner_report *report,
                               struct assay_error *err) {
   struct runner_message m = {.verb = RUNNER_CALL, .null_call = null_call};
@@ -655,6 +666,7 @@ enum assay_status runner_call(struct runner *r, enum runner_cache cache, bool nu
     else
       buffer_touch(&r->buffers[i]);
   m.number = ++r->number;
+  const int64_t first_ns = threads_first_ns(r->child.pid);
   int64_t let_go = clock_monotonic_ns();
   thaw(r);
   enum assay_status status = send_message(r, &m, sizeof m, NULL, 0, err);
@@ -671,14 +683,11 @@ enum assay_status runner_call(struct runner *r, enum runner_cache cache, bool nu
     raised(r, report);
     return ASSAY_OK;
   }
-  // From the moment it is let go the candidate's process has the fresh inputs. What it takes to come to the start line
-  // beyond the runner's own share may be work done before the clock, and counts. (Nothing that grows with the inputs is
-  // the runner's: a candidate in its place would work in the time that reading them takes.)
-  const int64_t usual_ns = r->arming_ns[cache];
-  if (usual_ns > 0 && report->arming_ns > usual_ns) {
-    report->elapsed_ns += report->arming_ns - usual_ns;
-    report->began_ns -= report->arming_ns - usual_ns;
-  }
+  report->first_ns = threads_first_ns(r->child.pid) - first_ns;
+  const int64_t charged_ns = runner_charge(&r->usual[cache], report->arming_ns, report->first_ns, report->elapsed_ns);
+  report->elapsed_ns += charged_ns;
+  report->began_ns -= charged_ns;
+
   runner_log(r);
   if (!null_call) // in which nothing of the candidate runs
     inspect(r, report);

@@ -76,6 +76,7 @@ struct runner_report {
   char detail[256];
   int64_t elapsed_ns; // of a call, by the judge's clock, round trip included (runner_overhead)
   int64_t arming_ns;  // of a call: from releasing the process until it is at the start line
+  int64_t first_ns;   // of a call: processor time of the process's first thread from being let go until it was stopped
   int64_t began_ns;   // of a call: when it began (clock_monotonic_ns), minus what reaching the start line is charged
 };
 
@@ -87,10 +88,22 @@ enum assay_status runner_open(const struct runner_options *o, struct runner **ou
 
 enum runner_cache { RUNNER_COLD, RUNNER_HOT, RUNNER_CACHES };
 
-// Loads the library. From now on a call that takes more than its arming_ns (0: no matter) to come to the start line has
-// the excess added to its time. The candidate's failures are in *report, with ASSAY_OK.
-enum assay_status runner_load(struct runner *r, const int64_t arming_ns[RUNNER_CACHES], struct runner_report *report,
-                              struct assay_error *err);
+// What a call without a kernel takes of these, where that is known; 0: it is not, and nothing is charged.
+struct runner_usual {
+  int64_t arming_ns, first_ns;
+};
+
+// What is added to a call's time. From the moment it is let go the candidate's process has the fresh inputs. What it
+// takes to come to the start line beyond the runner's own share may be work done before the clock, and counts. Work of
+// some microseconds fits into that share, where the machine makes it wait. But it takes processor time, and of that the
+// runner needs little, and always the same: the time is at least what the process's first thread worked in all, less
+// that.
+int64_t runner_charge(const struct runner_usual *usual, int64_t arming_ns, int64_t first_ns, int64_t elapsed_ns);
+
+// Loads the library. From now on runner_charge() is added to the time of a call. The candidate's failures are in
+// *report, with ASSAY_OK.
+enum assay_status runner_load(struct runner *r, const struct runner_usual usual[RUNNER_CACHES],
+                              struct runner_report *report, struct assay_error *err);
 void runner_close(struct runner *r); // kills and frees; NULL is fine
 
 // Gives it buffers for these inputs and outputs (replacing earlier ones). Each buffer starts 64-byte aligned and ends

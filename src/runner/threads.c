@@ -143,6 +143,11 @@ static bool read_times(pid_t pid, pid_t id, long long *run_ns, long long *waited
   return read == 2;
 }
 
+int64_t threads_first_ns(pid_t pid) {
+  long long run = 0, waited = 0;
+  return read_times(pid, pid, &run, &waited) ? run : 0;
+}
+
 void threads_wait_times(pid_t pid, struct thread_waits *out) {
   if (!threads_list(pid, &out->of))
     out->of.n = 0;

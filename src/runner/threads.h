@@ -31,6 +31,10 @@ bool threads_first_waits(pid_t pid, int socket);
 // that returns at once, over and over) shows here.
 int64_t threads_process_ns(pid_t pid);
 
+// The same of the process's first thread alone, exact while the process is stopped; 0 also where the kernel does not
+// say.
+int64_t threads_first_ns(pid_t pid);
+
 // For how long each thread has been ready to run so far and had no processor.
 struct thread_waits {
   struct thread_set of;

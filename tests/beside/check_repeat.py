@@ -78,7 +78,7 @@ class Scripts(unittest.TestCase):
 
     def test_what_does_not_end_has_no_row(self):
         with mock.patch.dict(os.environ, {"HANGS": "1"}), mock.patch.object(before_after, "GRACE", 0):
-            self.before_after("--seconds", "4")
+            self.before_after("--seconds", "12")
         tasks = {r["task"] for r in common.read_rows(self.out)[1]}
         self.assertEqual(len(tasks), 5)
         self.assertNotIn("kernelbench/3/9", tasks)

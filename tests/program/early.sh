@@ -27,6 +27,8 @@ for twin in IMPOSTOR SLOW_NULL BY_ROWS; do
   [ $twin = BY_ROWS ] && times=1
   judged $twin before_the_clock.c kernelbench/1/47 --define ROWS=2048 --define TIMES=$times --workload "B=4, M=2048, N=255"
 done
+# A tenth of a millisecond, which a machine that makes the runner wait for its turn would leave room for.
+judged IMPOSTOR before_the_clock.c kernelbench/1/47 --define ROWS=256 --define TIMES=1 --workload "B=4, M=256, N=255"
 for twin in LATE IN_PARTS; do
   judged $twin after_the_clock.c kernelbench/1/19 --define BYTES=8388608 --workload "M=16, N=255"
 done

@@ -46,6 +46,10 @@ static void on_the_way_to_the_start(void **state) {
     arming[i] = i < 6 ? 20000 : 3e6; // a busy machine
   assert_true(overhead_allowance(arming, 16, 500000) == 25000);
   assert_true(overhead_allowance(arming + 6, 10, 500000) == 625000);
+  for (int i = 0; i < 16; i++)
+    arming[i] = i < 3 ? 16000 : 200000; // of processor time: a few calls that nothing disturbed are enough
+  assert_true(overhead_work_allowance(arming, 16, 30000) == 20000);
+  assert_true(overhead_work_allowance(arming + 3, 13, 30000) == 37500);
 }
 
 int main(void) {
