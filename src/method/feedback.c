@@ -158,7 +158,7 @@ static const char *asked_shape(const char *workload, const char *judged) {
   static const char *const drawn[][2] = {
       {"neighbour", "extents a little larger or smaller than the timed ones"},
       {"multiples", "extents that are multiples of 4, 16 or 64"},
-      {"mixed", "some extents multiples of 4, 16 or 64, others odd"},
+      {"mixed", "some extents multiples of 4, 16 or 64, others no multiples of 4"},
       {"reduced", "the timed extents of sums and rows, all others small"},
   };
   for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++)

@@ -119,8 +119,10 @@ static bool shrink(struct draft *d, int but, int64_t *factor) {
   const struct shape_symbol *s = &d->symbols[worst];
   int64_t unit = factor ? factor[worst] : s->step, half = d->bindings[worst].value / 2;
   half -= half % unit;
-  // Odd stays odd: the halves of a ragged extent are to be as ragged.
-  if (unit == 1 && half > least_of(s))
+  // The halves of a ragged extent are to be as ragged: odd stays odd, twice an odd number stays that.
+  if (unit == 1 && d->bindings[worst].value % 4 == 2 && half - 2 > least_of(s))
+    half -= (half - 2) & 3;
+  else if (unit == 1 && half > least_of(s))
     half -= (half ^ d->bindings[worst].value) & 1;
   // And what is no power of two does not become one.
   int64_t quarter = half / 4;
@@ -199,6 +201,14 @@ static int64_t common_multiple(int64_t a, int64_t b) {
   return a / x * b;
 }
 
+// A number near v that is no multiple of 4. Every other one is where kernels that work on tiles or on vectors are often
+// wrong, and others are right: one less than a multiple of 16, or twice an odd number.
+static int64_t ragged(struct draft *d, int64_t v, int64_t high) {
+  const uint64_t which = number_below(d, 4);
+  const int64_t r = which == 0 ? v / 16 * 16 + 15 : which == 1 ? v / 4 * 4 + 2 : v | 1;
+  return r > high ? high - !(high & 1) : r;
+}
+
 // `round`: a multiple of 4, 16 or 64, the largest of them that the range has; else a number without such a factor.
 static void draw_extent(struct draft *d, int i, bool round, int64_t *factor) {
   static const int64_t factors[] = {4, 16, 64};
@@ -214,8 +224,7 @@ static void draw_extent(struct draft *d, int i, bool round, int64_t *factor) {
     for (int k = 0; k < 4 && (v & (v - 1)) == 0 && v + factor[i] <= s->high; k++)
       v += factor[i]; // kernels know powers of two
   } else if (s->step % 2) {
-    v |= 1;
-    v = v > s->high ? s->high - !(s->high & 1) : v;
+    v = ragged(d, v, s->high);
   }
   v = v / s->step * s->step;
   d->bindings[i].value = v < least_of(s) ? least_of(s) : v;
@@ -238,18 +247,6 @@ static void make_alike(struct draft *d, int64_t *factor) {
   }
 }
 
-static void draw_from_ranges(struct draft *d, bool mixed, int64_t *factor) {
-  int n = count_free(d), round = (int)number_below(d, (uint64_t)n);
-  int odd = n > 1 ? (round + 1 + (int)number_below(d, (uint64_t)n - 1)) % n : 0; // a single one is round in the others
-  for (int k = 0; k < n; k++) {
-    bool is_round = !mixed || (k != odd && (k == round || number_below(d, 2)));
-    draw_extent(d, free_number(d, k), is_round, factor);
-  }
-  if (!mixed && number_below(d, 2))
-    make_alike(d, factor);
-  fit(d, -1, factor);
-}
-
 // Whether the output is no larger when this symbol is: then it is summed over.
 static bool is_summed(struct draft *d, int i) {
   struct task_cost before, after;
@@ -262,6 +259,35 @@ static bool is_summed(struct draft *d, int i) {
   known = known && task_cost(d->r->task, &d->w, &after, &ignored) == ASSAY_OK;
   d->bindings[i].value = kept;
   return known && after.output_bytes == before.output_bytes;
+}
+
+// Every third time one sum has two to four terms, for which a kernel may have a way of its own; it stays round or
+// ragged. Only where outputs are sums of products and nothing else (those tasks have the probe): of what is normalized
+// over so few elements nothing is left.
+static void shorten(struct draft *d, const int64_t *factor) {
+  if (!(task_default_probes(d->r->task) & 1u << PROBE_TINY) || number_below(d, 3) != 0)
+    return;
+  for (int i = 0; i < d->n; i++) {
+    const struct shape_symbol *s = &d->symbols[i];
+    if (s->freedom != SHAPE_FREE || s->step != 1 || s->low > 2 || s->high < 4 || !is_summed(d, i))
+      continue;
+    d->bindings[i].value = factor[i] > 1 ? 4 : 2 + (int64_t)number_below(d, 2);
+    return;
+  }
+}
+
+static void draw_from_ranges(struct draft *d, bool mixed, int64_t *factor) {
+  int n = count_free(d), round = (int)number_below(d, (uint64_t)n);
+  int odd = n > 1 ? (round + 1 + (int)number_below(d, (uint64_t)n - 1)) % n : 0; // a single one is round in the others
+  for (int k = 0; k < n; k++) {
+    bool is_round = !mixed || (k != odd && (k == round || number_below(d, 2)));
+    draw_extent(d, free_number(d, k), is_round, factor);
+  }
+  if (mixed)
+    shorten(d, factor);
+  else if (number_below(d, 2))
+    make_alike(d, factor);
+  fit(d, -1, factor);
 }
 
 // The symbol of extent k from the end of the input with the most dimensions, or -1.

@@ -65,7 +65,8 @@ char *shape_ranges_text(const struct shape_ranges *r, struct arena *arena);
 //   neighbour  the judged extents, some of them a little larger or smaller: a table of shapes, a stride that is fixed
 //   multiples  all extents that can be are multiples of 4, 16 or 64, as the judged ones often are; every other
 //              time they are all alike, if they can
-//   mixed      some extents are multiples of 4, 16 or 64, and others have no such factor
+//   mixed      some extents are multiples of 4, 16 or 64, and others have no such factor; every third time a sum of
+//              products has two to four terms
 //   reduced    the judged extents of sums and rows, all others small: what goes wrong only in long sums
 #define SHAPE_KINDS(X) X(NEIGHBOUR, "neighbour") X(MULTIPLES, "multiples") X(MIXED, "mixed") X(REDUCED, "reduced")
 

@@ -80,13 +80,13 @@ static void test_kinds(void **state) {
   (void)state;
   struct task t = parse(PRODUCT_INPUTS PRODUCT_SHAPES, PRODUCT);
   static const char *const symbols[] = {"M", "K", "N"};
-  int different = 0, alike = 0;
+  int different = 0, alike = 0, of_few = 0, one_less = 0, twice_odd = 0;
   struct drawn first;
   draw(&t, "small", 2, 0, &first);
   for (uint64_t key = 0; key < 200; key++) {
     struct drawn d;
     draw(&t, "small", 2, key, &d);
-    int off = 0, round = 0, odd = 0;
+    int off = 0, round = 0, ragged = 0;
     for (int i = 0; i < 3; i++) {
       int64_t judged = extent(task_workload(&t, "small"), symbols[i]);
       int64_t near = extent(&d.shapes[SHAPE_NEIGHBOUR], symbols[i]) - judged;
@@ -94,9 +94,13 @@ static void test_kinds(void **state) {
       off += near != 0;
       assert_true(is_multiple(extent(&d.shapes[SHAPE_MULTIPLES], symbols[i])));
       round += is_multiple(extent(&d.shapes[SHAPE_MIXED], symbols[i]));
-      odd += extent(&d.shapes[SHAPE_MIXED], symbols[i]) % 2;
+      ragged += extent(&d.shapes[SHAPE_MIXED], symbols[i]) % 4 != 0;
+      one_less += extent(&d.shapes[SHAPE_MIXED], symbols[i]) % 16 == 15;
+      twice_odd += extent(&d.shapes[SHAPE_MIXED], symbols[i]) % 4 == 2;
     }
-    assert_true(off > 0 && round > 0 && odd > 0);
+    assert_true(off > 0 && round > 0 && ragged > 0);
+    const int64_t terms = extent(&d.shapes[SHAPE_MIXED], "K");
+    of_few += terms >= 2 && terms <= 4;
     const struct workload *multiples = &d.shapes[SHAPE_MULTIPLES];
     alike += extent(multiples, "M") == extent(multiples, "N") && extent(multiples, "M") == extent(multiples, "K");
     assert_int_equal(extent(&d.shapes[SHAPE_REDUCED], "K"), 512); // the sum is as long as in the judged shape
@@ -110,6 +114,8 @@ static void test_kinds(void **state) {
   }
   assert_true(different > 4 * 190); // hardly ever the same
   assert_in_range(alike, 60, 140);  // every other product is one of square matrices
+  assert_in_range(of_few, 50, 100); // every third one has sums of two to four terms
+  assert_true(one_less > 40 && twice_odd > 40);
   arena_release(&first.arena);
   task_release(&t);
 }
