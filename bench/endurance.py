@@ -226,11 +226,15 @@ def long_run(a, folder):
         time.sleep(0.05 if a.count < 1000 else 2)
     out.join()
     wall = time.monotonic() - begin
-    require(process.returncode in DONE, f"exit code {process.returncode}: {box[0][1][-600:]}")
+    failed = [l.strip()[:200] for l in box[0][0].splitlines() if " judge_failed " in l]
+    require(process.returncode in DONE or failed, f"exit code {process.returncode}: {box[0][1][-600:]}")
+    if failed:  # by the machine, which had other work: the same command judges those again
+        finish(start(a, folder / "many", store, temporary), DONE, f"again, after {len(failed)} like {failed[0]}")
     verdicts = check_verdicts(kinds, store)
     no_leftovers(temporary)
     require(not [c for c in children(os.getpid())], "processes are left")
-    return {"judgements": a.count, "wall_s": round(wall, 1), "verdicts": verdicts, **flat(samples)}
+    return {"judgements": a.count, "wall_s": round(wall, 1), "verdicts": verdicts, "judged_again": len(failed),
+            "because": failed[:5], **flat(samples)}
 
 
 def flat(samples):
