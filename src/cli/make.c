@@ -92,10 +92,11 @@ static enum assay_status pair_models(struct make *m, struct assay_error *err) {
     if (m->n_names && !m->model_names[i][0])
       return error_set(err, ASSAY_ERR_USAGE, "a --model has no name");
     const char *name = m->n_names ? m->model_names[i] : n > 1 ? m->endpoints[i].url : "";
-    if (!m->n_names && strncmp(m->endpoints[i].url, "exec:", 5) != 0)
+    bool program = model_endpoint_is_program(&m->endpoints[i]);
+    if (!m->n_names && !program)
       return error_set(err, ASSAY_ERR_USAGE, "%s serves models by name: say which one with --model",
                        m->endpoints[i].url);
-    m->models[i] = (struct engine_model){.name = name, .endpoint = i};
+    m->models[i] = (struct engine_model){.name = name, .endpoint = i, .program = program};
   }
   m->engine.models = m->models;
   m->engine.settings.n_models = n;
@@ -134,7 +135,7 @@ static enum assay_status write_fields(struct make *m, struct assay_error *err) {
   for (int i = 0; i < m->n_endpoints; i++) {
     if (!m->more[i].given)
       continue;
-    if (strncmp(m->endpoints[i].url, "exec:", 5) == 0)
+    if (model_endpoint_is_program(&m->endpoints[i]))
       return error_set(err, ASSAY_ERR_USAGE, "--field is for servers: a program takes its settings in its command");
     m->endpoints[i].fields = m->more[i].fields = json_dumps(m->more[i].given, JSON_SORT_KEYS);
     if (!m->more[i].fields)
@@ -148,7 +149,7 @@ static void fill_defaults(struct make *m) {
   const struct method *method = e->settings.method;
   bool programs = true;
   for (int i = 0; i < m->n_endpoints; i++)
-    programs = programs && strncmp(m->endpoints[i].url, "exec:", 5) == 0;
+    programs = programs && model_endpoint_is_program(&m->endpoints[i]);
   e->settings.samples = e->settings.samples ? e->settings.samples : method->samples;
   e->settings.turns = e->settings.turns ? e->settings.turns : method->turns;
   m->client.parallel = m->parallel ? m->parallel : programs ? 1 : m->n_endpoints > 4 ? m->n_endpoints : 4;

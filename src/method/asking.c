@@ -78,6 +78,7 @@ static enum assay_status submit(struct engine *e, struct making *m, int64_t numb
                                   .environment = {task, step, model},
                                   .temperature = p->plan.temperature,
                                   .max_tokens = budget_cap(e, p),
+                                  .most_bytes = budget_most_bytes(e, p),
                                   .usual_max_tokens = e->o->max_tokens,
                                   .seed = e->o->settings.seed + (uint64_t)number,
                                   .spare_calls = e->o->budget.calls ? &e->spare_calls : NULL,
@@ -115,8 +116,9 @@ static enum assay_status is_begun(const struct engine *e, const struct pending *
                                   struct assay_error *err) {
   struct model_extract x = {0};
   *begun = false;
-  if (!template_exists(e->o->prompts, "continue") || p->plan.prose || p->reply.failure ||
-      p->reply.finish != MODEL_FINISH_LENGTH || strcmp(p->row.detail ? p->row.detail : "", ASKING_CONTINUED) == 0)
+  if (e->o->models[p->plan.model].program || !template_exists(e->o->prompts, "continue") || p->plan.prose ||
+      p->reply.failure || p->reply.finish != MODEL_FINISH_LENGTH ||
+      strcmp(p->row.detail ? p->row.detail : "", ASKING_CONTINUED) == 0)
     return ASSAY_OK;
   enum assay_status status = model_extract(buf_str(&p->reply.text), p->reply.text.len, p->reply.finish,
                                            &e->o->form->language, e->others, &x, err);

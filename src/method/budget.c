@@ -13,8 +13,13 @@ int64_t budget_cap(const struct engine *e, const struct pending *p) {
   return e->o->max_tokens << p->plan.cap_doublings;
 }
 
+size_t budget_most_bytes(const struct engine *e, const struct pending *p) {
+  bool counts = e->o->budget.tokens > 0 || e->o->budget.usd > 0;
+  return e->o->models[p->plan.model].program && counts ? model_estimate_bytes(budget_cap(e, p)) : 0;
+}
+
 int64_t budget_input(const struct pending *p) {
-  return model_estimate_tokens(strlen(p->system) + strlen(p->prompt) + (size_t)p->partial_bytes);
+  return model_estimate_tokens(strlen(p->system) + 1 + strlen(p->prompt) + (size_t)p->partial_bytes);
 }
 
 int64_t budget_tokens(const struct engine *e, const struct pending *p) {

@@ -9,6 +9,9 @@
 enum assay_status budget_recall(struct engine *e, struct assay_error *err);
 // The cap on the tokens of a step's reply.
 int64_t budget_cap(const struct engine *e, const struct pending *p);
+// Where a budget counts on it, what a program may print at most, which knows nothing of the cap; 0: as long as any
+// reply.
+size_t budget_most_bytes(const struct engine *e, const struct pending *p);
 // What the request may cost at most: tokens of the prompt, of prompt and reply, and dollars; 0 where the price is not
 // known.
 int64_t budget_input(const struct pending *p);

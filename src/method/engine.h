@@ -19,6 +19,7 @@ struct engine_task {
 struct engine_model {
   const char *name;          // "" for a program
   int endpoint;              // index of the client's endpoints
+  bool program;              // which knows no cap on tokens, and cannot be asked to go on
   const struct price *price; // NULL: not known
 };
 

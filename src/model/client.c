@@ -92,14 +92,18 @@ static void exchange_destroy(struct exchange *x) {
 
 // --- endpoints
 
-static const struct carrier_ops *carrier_of(const char *url) {
-  return strncmp(url, "exec:", 5) == 0 ? &carrier_exec : &carrier_http;
+bool model_endpoint_is_program(const struct model_endpoint *e) {
+  return strncmp(e->url, "exec:", 5) == 0;
+}
+
+static const struct carrier_ops *carrier_of(const struct model_endpoint *e) {
+  return model_endpoint_is_program(e) ? &carrier_exec : &carrier_http;
 }
 
 enum assay_status model_endpoint_check(const struct model_endpoint *e, struct assay_error *err) {
   if (e->api && wire_check(e->api, err) != ASSAY_OK)
     return err->status;
-  if (carrier_of(e->url) == &carrier_http)
+  if (carrier_of(e) == &carrier_http)
     return http_check(e, err);
   if (strspn(e->url + 5, " \t") == strlen(e->url + 5))
     return error_set(err, ASSAY_ERR_USAGE,
@@ -169,14 +173,14 @@ static bool start_queued(struct model_client *c) {
     x->refused = &c->refused[x->request.endpoint];
     x->hold_ns = &c->holds[x->request.endpoint];
     x->most_tokens = &c->most_tokens[x->request.endpoint];
-    carrier_of(x->endpoint->url)->start(x, &c->options);
+    carrier_of(x->endpoint)->start(x, &c->options);
     put(&c->active, x);
   }
 }
 
 // Lets one go on, and puts it into a list unless it is over.
 static void go_on(struct model_client *c, struct exchange *x, int64_t now, struct list *to, int64_t *next) {
-  if (carrier_of(x->endpoint->url)->go_on(x, &c->options, now)) {
+  if (carrier_of(x->endpoint)->go_on(x, &c->options, now)) {
     finish(c, x);
     return;
   }
@@ -232,7 +236,7 @@ static void wait_for_something(struct model_client *c, int64_t until_ns) {
   int ready = 0;
   uint64_t ignored;
   for (struct exchange *x = c->active.first; x; x = x->next)
-    n += (unsigned)carrier_of(x->endpoint->url)->fds(x, fds + n);
+    n += (unsigned)carrier_of(x->endpoint)->fds(x, fds + n);
   int64_t ms = (until_ns - clock_monotonic_ns()) / 1000000 + 1;
   if (c->multi)
     curl_multi_poll(c->multi, fds, n, ms < 0 ? 0 : (int)ms, &ready);
@@ -274,7 +278,7 @@ static void *work(void *arg) {
       wait_for_something(c, next);
   }
   for (struct exchange *x; (x = take(&c->active));) {
-    carrier_of(x->endpoint->url)->stop(x);
+    carrier_of(x->endpoint)->stop(x);
     exchange_destroy(x);
   }
   return NULL;
@@ -297,7 +301,7 @@ void model_client_defaults(struct model_client_options *o) {
 // Programs alone need no libcurl.
 static bool any_server(const struct model_client_options *o) {
   for (int i = 0; i < o->n_endpoints; i++)
-    if (carrier_of(o->endpoints[i].url) == &carrier_http)
+    if (carrier_of(&o->endpoints[i]) == &carrier_http)
       return true;
   return false;
 }

@@ -48,6 +48,9 @@ struct model_client_options {
 };
 void model_client_defaults(struct model_client_options *o);
 
+// Whether it is a program: "exec:COMMAND".
+bool model_endpoint_is_program(const struct model_endpoint *e);
+
 // ASSAY_ERR_USAGE for an endpoint that cannot be one, with what it looks like. Nothing is sent.
 enum assay_status model_endpoint_check(const struct model_endpoint *e, struct assay_error *err);
 

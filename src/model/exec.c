@@ -162,30 +162,40 @@ static void write_prompt(struct program *p) {
     close_fd(&p->in);
 }
 
-// Reads what is there, up to `most` bytes in all; what is beyond is dropped, and *over set.
+// Reads what is there, up to `most` bytes in all; what is beyond is left out, and *over set.
 static void read_all(int *fd, struct buf *to, size_t most, bool *over) {
   char bytes[65536];
   ssize_t n = 1;
   while (*fd >= 0 && n > 0 && !*over) {
     n = read(*fd, bytes, sizeof bytes);
-    if (n > 0 && to->len + (size_t)n <= most)
-      buf_append(to, bytes, (size_t)n);
-    else if (n > 0)
-      *over = true;
+    size_t room = most - to->len;
+    *over = n > 0 && (size_t)n > room;
+    if (n > 0)
+      buf_append(to, bytes, *over ? room : (size_t)n);
     else if (n == 0 || (errno != EAGAIN && errno != EINTR))
       close_fd(fd);
   }
 }
 
+// Waits for its end; what it left running ends, too.
+static void gone(struct exchange *x, const struct rusage *used) {
+  struct program *p = x->carrier;
+  kill(-p->pid, SIGKILL);
+  x->reply.cpu_ns = (used->ru_utime.tv_sec + used->ru_stime.tv_sec) * (int64_t)1000000000 +
+                    (used->ru_utime.tv_usec + used->ru_stime.tv_usec) * (int64_t)1000;
+  program_destroy(p);
+  x->carrier = NULL;
+}
+
 static void exec_stop(struct exchange *x) {
   struct program *p = x->carrier;
+  struct rusage used = {0};
   if (!p)
     return;
   kill(-p->pid, SIGKILL);
-  while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
+  while (wait4(p->pid, NULL, 0, &used) < 0 && errno == EINTR)
     ;
-  program_destroy(p);
-  x->carrier = NULL;
+  gone(x, &used);
 }
 
 // The end of what a program complained, in one line; "" where it said nothing.
@@ -213,46 +223,58 @@ static void judge_end(struct exchange *x, const struct program *p, int status) {
   }
 }
 
+// It printed more than it may: its reply is cut off there as a server's is, or where nothing is asked of it but to be
+// no longer than a reply can be, it has failed.
+static void take_too_much(struct exchange *x, const struct model_client_options *o) {
+  if (x->request.most_bytes > 0 && x->request.most_bytes <= o->most_reply_bytes)
+    x->reply.finish = MODEL_FINISH_LENGTH;
+  else
+    exchange_fail(x, MODEL_FAILED, ASSAY_ERR_LIMIT, "%s printed more than %zu MiB", x->endpoint->url,
+                  o->most_reply_bytes >> 20);
+}
+
+// Reads what it printed; false: that is more than it may.
+static bool read_program(struct exchange *x, const struct model_client_options *o) {
+  struct program *p = x->carrier;
+  size_t most = x->request.most_bytes > 0 && x->request.most_bytes < o->most_reply_bytes ? x->request.most_bytes
+                                                                                         : o->most_reply_bytes;
+  bool over = false, much_said = false;
+  read_all(&p->out, &x->reply.text, most, &over);
+  read_all(&p->complaints, &p->complaint, MOST_COMPLAINT_BYTES, &much_said);
+  if (much_said) // the newest is what counts
+    buf_clear(&p->complaint);
+  return !over;
+}
+
 static bool exec_go_on(struct exchange *x, const struct model_client_options *o, int64_t now_ns) {
   struct program *p = x->carrier;
   struct rusage used;
   int status;
-  bool over = false, much_said = false;
   if (!p)
     return true;
   write_prompt(p);
-  read_all(&p->out, &x->reply.text, o->most_reply_bytes, &over);
-  read_all(&p->complaints, &p->complaint, MOST_COMPLAINT_BYTES, &much_said);
-  if (much_said) { // the newest is what counts
-    buf_clear(&p->complaint);
-  }
-  if (over || now_ns >= x->deadline_ns) {
+  if (!read_program(x, o)) {
     exec_stop(x);
-    if (over)
-      exchange_fail(x, MODEL_FAILED, ASSAY_ERR_LIMIT, "%s printed more than %zu MiB", x->endpoint->url,
-                    o->most_reply_bytes >> 20);
-    else
-      exchange_fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT,
-                    "%s did not end within %lld s; allow more with --reply-timeout", x->endpoint->url,
-                    (long long)(o->whole_ns / 1000000000));
+    take_too_much(x, o);
+    return true;
+  }
+  if (now_ns >= x->deadline_ns) {
+    exec_stop(x);
+    exchange_fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT,
+                  "%s did not end within %lld s; allow more with --reply-timeout", x->endpoint->url,
+                  (long long)(o->whole_ns / 1000000000));
     return true;
   }
   if (wait4(p->pid, &status, WNOHANG, &used) != p->pid)
     return false;
-  read_all(&p->out, &x->reply.text, o->most_reply_bytes, &over);
-  read_all(&p->complaints, &p->complaint, MOST_COMPLAINT_BYTES, &much_said);
-  kill(-p->pid, SIGKILL); // what it left running
-  x->reply.cpu_ns = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * (int64_t)1000000000 +
-                    (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * (int64_t)1000;
-  if (over)
-    exchange_fail(x, MODEL_FAILED, ASSAY_ERR_LIMIT, "%s printed more than %zu MiB", x->endpoint->url,
-                  o->most_reply_bytes >> 20);
-  else if (x->reply.text.failed)
+  bool fits = read_program(x, o);
+  if (x->reply.text.failed)
     exchange_fail(x, MODEL_FAILED, ASSAY_ERR_NOMEM, "out of memory for a reply");
-  else
+  else if (fits)
     judge_end(x, p, status);
-  program_destroy(p);
-  x->carrier = NULL;
+  else
+    take_too_much(x, o);
+  gone(x, &used);
   return true;
 }
 

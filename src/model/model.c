@@ -23,6 +23,10 @@ int64_t model_estimate_tokens(size_t bytes) {
   return (int64_t)((bytes + 2) / 3);
 }
 
+size_t model_estimate_bytes(int64_t tokens) {
+  return (size_t)tokens * 3;
+}
+
 bool model_is_unserved(enum model_failure f) {
   return f == MODEL_UNSERVED || f == MODEL_ENDED;
 }

@@ -39,6 +39,8 @@ struct model_usage {
 
 // About how many tokens a text has: a third of its bytes, which holds for code in today's vocabularies.
 int64_t model_estimate_tokens(size_t bytes);
+// The longest text of so many.
+size_t model_estimate_bytes(int64_t tokens);
 
 // All strings are copied on submission.
 struct model_request {
@@ -51,6 +53,7 @@ struct model_request {
   const char *environment[4]; // "NAME=value" for a program, in addition to its own; NULL-terminated
   double temperature;         // NaN: the server's default
   int64_t max_tokens;         // of the reply; 0: the endpoint's default
+  size_t most_bytes;          // of a program's output, which is cut off there; 0: as long as a reply may be
   int64_t usual_max_tokens; // where max_tokens is more than the model allows, half of it, down to this; 0: all or none
   uint64_t seed;            // 0: none
   // How many requests may be sent in addition to those that were submitted, by all together: each retry takes one, and

@@ -358,6 +358,11 @@ expect 0 "in all 9 calls" make --attempts 9 --run budget --budget-calls 9
 expect 1 "the budget of 0.001 s of processors is used up" make --attempts 9 --run processors --budget-cpu-seconds 0.001
 check "one step is more than that" "1" "$(sql "SELECT count(*) FROM step WHERE run = 'processors'")"
 expect 0 "in all 9 calls" make --attempts 9 --run processors --budget-cpu-seconds 1000 --budget-gpu-seconds 1
+# A program knows no cap on tokens: where a budget counts on it, its output ends there, is cut off, and nobody is asked for the rest.
+expect 1 "the budget of 9000 tokens is used up: [0-9]+ are left, and a request may take 1[0-9]{3} with" ask --attempts 20 --run bound --no-final --max-tokens 100 --budget-tokens 9000 --endpoint 'exec:echo "\`\`\`c"; yes "// void assay_kernel("'
+check "within the budget, all of it cut off" "1 cut_off length 100" "$(sql "SELECT DISTINCT (SELECT sum(input_tokens + output_tokens) <= 9000 AND sum(calls) > 4 FROM step WHERE run = 'bound'), outcome, finish, output_tokens FROM step WHERE run = 'bound'" | tr '|' ' ')"
+expect 0 "in all 1 calls" ask --attempts 1 --run unbound --no-final --max-tokens 100 --endpoint "exec:cat $replies/3; head -c 3000 /dev/zero"
+check "without one it prints what it likes" "judged pass" "$(sql "SELECT outcome || ' ' || (SELECT reason FROM verdict WHERE id = step.verdict) FROM step WHERE run = 'unbound'")"
 # A second request of at least a second would end after the two that there are: it is not sent.
 expect 1 "the budget of 2 s (is used up|has no room for one more request)" ask --attempts 9 --run seconds --no-final --budget-seconds 2 --endpoint 'exec:sleep 1; echo A loop.'
 check "a request's time is reserved" "1" "$(sql "SELECT count(*) FROM step WHERE run = 'seconds'")"

@@ -98,6 +98,34 @@ static void failures(void **state) {
   expect_failure("exec:echo a; sleep 100", 300000000, 0, MODEL_FAILED, "did not end");
 }
 
+// A budget counts on a program's output: it is cut off at its bound, whether the program goes on or ends.
+static void bounded_output(void **state) {
+  (void)state;
+  static const struct {
+    const char *url;
+    size_t most, len;
+    enum model_finish finish;
+  } cases[] = {{"exec:head -c 3000000 /dev/zero; sleep 100", 70000, 70000, MODEL_FINISH_LENGTH},
+               {"exec:head -c 30000000 /dev/zero; sleep 100", 70000, 70000, MODEL_FINISH_LENGTH},
+               {"exec:printf 123456", 5, 5, MODEL_FINISH_LENGTH},
+               {"exec:printf 123456", 6, 6, MODEL_FINISH_UNKNOWN},
+               {"exec:printf 123456", 0, 6, MODEL_FINISH_UNKNOWN}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct assay_error err = {0};
+    struct model_reply r;
+    struct model_client *c = open_client(cases[i].url, 1, 0, 0);
+    const struct model_request request = {
+        .model = "m", .system = "", .user = "hello", .most_bytes = cases[i].most, .temperature = NAN};
+    assert_int_equal(model_client_submit(c, &request, &err), ASSAY_OK);
+    assert_true(model_client_next(c, -1, &r));
+    assert_int_equal(r.failure, MODEL_ANSWERED);
+    assert_int_equal(r.text.len, cases[i].len);
+    assert_int_equal(r.finish, cases[i].finish);
+    model_reply_release(&r);
+    model_client_close(c);
+  }
+}
+
 // What a program leaves running does not keep its reply back, and is ended.
 static void programs_left_behind(void **state) {
   (void)state;
@@ -163,6 +191,7 @@ int main(void) {
       cmocka_unit_test(prompt_in_reply_out),
       cmocka_unit_test(large_texts),
       cmocka_unit_test(failures),
+      cmocka_unit_test(bounded_output),
       cmocka_unit_test(programs_left_behind),
       cmocka_unit_test(many_at_once),
       cmocka_unit_test(closing_ends_what_is_under_way),
