@@ -5,7 +5,7 @@
 
 static bool dispatch(struct sse *s, sse_event *on_event, void *arg) {
   bool go_on = true;
-  if (s->has_data)
+  if (s->data.len > 0) // an event without data is none
     go_on = on_event(arg, buf_str(&s->event), buf_str(&s->data), s->data.len);
   buf_clear(&s->data);
   buf_clear(&s->event);

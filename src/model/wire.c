@@ -2,6 +2,7 @@
 #include "model/wire.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/choice.h"
@@ -47,8 +48,8 @@ enum assay_status wire_check(const char *name, struct assay_error *err) {
 
 int64_t wire_number(const json_t *j, const char *name) {
   const json_t *n = json_object_get(j, name);
-  double real = json_is_real(n) ? json_real_value(n) : -1; // 32.0
-  return json_is_integer(n) ? json_integer_value(n) : real >= 0 && real < 1e15 ? (int64_t)real : -1;
+  double number = json_is_number(n) ? json_number_value(n) : -1; // also 32.0
+  return number >= 0 && number < 1e15 ? (int64_t)number : -1;    // a count that sums have room for
 }
 
 const char *wire_text(const json_t *j, const char *name) {
@@ -67,6 +68,15 @@ void wire_put_text(struct wire_reply *r, const json_t *string) {
         wire_put_text(r, json_object_get(part, "text"));
     }
   }
+}
+
+void wire_put_call(struct wire_reply *r, const json_t *arguments) {
+  char *text = json_is_object(arguments) ? json_dumps(arguments, JSON_COMPACT) : NULL;
+  if (text)
+    buf_puts(&r->called, text);
+  else if (json_is_string(arguments))
+    buf_append(&r->called, json_string_value(arguments), json_string_length(arguments));
+  free(text);
 }
 
 void wire_count_thought(struct wire_reply *r, const json_t *string) {

@@ -83,6 +83,7 @@ void wire_fail(struct wire_reply *r, const json_t *error);
 void wire_put_messages(const struct model_request *r, json_t *messages); // the user's, and what came of an answer
 void wire_put_text(struct wire_reply *r, const json_t *string);          // or a list of {"type": "text", "text"}
 int64_t wire_number(const json_t *j, const char *name);                  // -1: not there
+void wire_put_call(struct wire_reply *r, const json_t *arguments);       // of a tool: JSON in a string, or an object
 void wire_count_thought(struct wire_reply *r, const json_t *string);
 const char *wire_text(const json_t *j, const char *name); // "" when it is not there
 

@@ -97,9 +97,7 @@ static void take_finish(struct wire_reply *r, const char *reason) {
 }
 
 static void take_call(struct wire_reply *r, const json_t *function) {
-  const json_t *arguments = json_object_get(function, "arguments");
-  if (json_is_string(arguments))
-    buf_append(&r->called, json_string_value(arguments), json_string_length(arguments));
+  wire_put_call(r, json_object_get(function, "arguments")); // an object at some
 }
 
 // A message, or a part of one. Thoughts are members of their own, under either name, and no text.
@@ -120,8 +118,13 @@ static void take_part(struct wire_reply *r, const json_t *part) {
 
 // Where more than one was asked for (--field n=2), the others' pieces stand between those of the first.
 static const json_t *first_choice(const json_t *j) {
-  const json_t *choice = json_array_get(json_object_get(j, "choices"), 0);
-  return json_integer_value(json_object_get(choice, "index")) == 0 ? choice : NULL;
+  const json_t *choice;
+  size_t i;
+  json_array_foreach(json_object_get(j, "choices"), i, choice) {
+    if (json_integer_value(json_object_get(choice, "index")) == 0)
+      return choice;
+  }
+  return NULL;
 }
 
 static void chat_event(struct wire_reply *r, const char *event, const json_t *j) {
@@ -142,7 +145,7 @@ static void chat_event(struct wire_reply *r, const char *event, const json_t *j)
 }
 
 static void chat_whole(struct wire_reply *r, const json_t *j) {
-  const json_t *choice = json_array_get(json_object_get(j, "choices"), 0);
+  const json_t *choice = first_choice(j);
   const json_t *message = json_object_get(choice, "message");
   take_part(r, message);
   if (!message)

@@ -63,7 +63,7 @@ static void messages_event(struct wire_reply *r, const char *event, const json_t
   } else if (strcmp(type, "content_block_delta") == 0 && strcmp(wire_text(delta, "type"), "text_delta") == 0)
     wire_put_text(r, json_object_get(delta, "text"));
   else if (strcmp(type, "content_block_delta") == 0 && json_is_string(json_object_get(delta, "partial_json")))
-    buf_puts(&r->called, wire_text(delta, "partial_json")); // a tool's, of which nobody spoke
+    wire_put_call(r, json_object_get(delta, "partial_json")); // a tool's, of which nobody spoke
   else if (strcmp(type, "content_block_delta") == 0)
     wire_count_thought(r, json_object_get(delta, "thinking"));
   else if (strcmp(type, "message_delta") == 0) {
@@ -79,6 +79,7 @@ static void messages_whole(struct wire_reply *r, const json_t *j) {
   json_array_foreach(content, i, block) {
     if (strcmp(wire_text(block, "type"), "text") == 0)
       wire_put_text(r, json_object_get(block, "text"));
+    wire_put_call(r, json_object_get(block, "input")); // of a tool
   }
   take_finish(r, wire_text(j, "stop_reason"));
   take_usage(r, json_object_get(j, "usage"));

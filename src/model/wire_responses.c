@@ -63,8 +63,13 @@ static void take_end(struct wire_reply *r, const json_t *response) {
 
 static void put_output(struct wire_reply *r, const json_t *j) {
   const json_t *item, *part;
+  bool calls = r->called.len == 0; // a tool's, of which nobody spoke
   size_t i, k;
   json_array_foreach(json_object_get(j, "output"), i, item) {
+    if (calls) {
+      wire_put_call(r, json_object_get(item, "arguments"));
+      wire_put_call(r, json_object_get(item, "input"));
+    }
     if (strcmp(wire_text(item, "type"), "message") != 0)
       continue;
     json_array_foreach(json_object_get(item, "content"), k, part) {
@@ -83,6 +88,9 @@ static void responses_event(struct wire_reply *r, const char *event, const json_
   type = type[0] ? type : event;
   if (strcmp(type, "response.output_text.delta") == 0)
     wire_put_text(r, json_object_get(j, "delta"));
+  else if (strcmp(type, "response.function_call_arguments.delta") == 0 ||
+           strcmp(type, "response.custom_tool_call_input.delta") == 0)
+    wire_put_call(r, json_object_get(j, "delta"));
   else if (strncmp(type, "response.reasoning", strlen("response.reasoning")) == 0)
     wire_count_thought(r, json_object_get(j, "delta"));
   else if (strcmp(type, "response.refusal.delta") == 0) {

@@ -283,6 +283,9 @@ static void responses_both_ways(void **state) {
   "{\"status\":\"" status "\"," more                                                                                   \
   "\"output\":[{\"type\":\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"a\"}]}]}"
 
+#define CALLED(type, arguments)                                                                                        \
+  "{\"status\":\"completed\",\"output\":[{\"type\":\"" type "\",\"" arguments "\":\"{}\"}]}"
+
 // How an answer may end, in each vendor's words.
 static void ends_are_told_apart(void **state) {
   (void)state;
@@ -329,6 +332,18 @@ static void ends_are_told_apart(void **state) {
        "data: {\"type\":\"response.reasoning_summary_text.delta\",\"delta\":\"hm\"}\n\n"
        "data: {\"type\":\"response.output_text.delta\",\"delta\":\"a\"}\n\n",
        MODEL_UNSERVED, MODEL_FINISH_UNKNOWN, "a", "no end"},
+      // Tools' calls, which nobody offered: an object, JSON in a string, in pieces, a text of its own.
+      {"messages",
+       "{\"type\":\"message\",\"content\":[{\"type\":\"tool_use\",\"input\":{\"code\":\"a\"}}],\"stop_reason\":"
+       "\"tool_use\"}",
+       MODEL_ANSWERED, MODEL_FINISH_STOP, "{\"code\":\"a\"}", ""},
+      {"responses", CALLED("function_call", "arguments"), MODEL_ANSWERED, MODEL_FINISH_STOP, "{}", ""},
+      {"responses", CALLED("custom_tool_call", "input"), MODEL_ANSWERED, MODEL_FINISH_STOP, "{}", ""},
+      {"responses",
+       "data: {\"type\":\"response.function_call_arguments.delta\",\"delta\":\"{\"}\n\n"
+       "data: {\"type\":\"response.function_call_arguments.delta\",\"delta\":\"}\"}\n\n"
+       "data: {\"type\":\"response.completed\",\"response\":" CALLED("function_call", "arguments") "}\n\n",
+       MODEL_ANSWERED, MODEL_FINISH_STOP, "{}", ""},
       {"chat", CHUNK("a") FINISH("content_filter") DONE, MODEL_ANSWERED, MODEL_FINISH_REFUSED, "a", ""},
       {"chat", CHUNK("a") FINISH("tool_calls") DONE, MODEL_ANSWERED, MODEL_FINISH_STOP, "a", ""},
   };
@@ -830,6 +845,27 @@ static void finishes_are_told_apart(void **state) {
   }
 }
 
+// Counts that are none: nobody can have had so many tokens, or less than none.
+static void counts_are_counts(void **state) {
+  (void)state;
+  static const char *const counts[] = {"9223372036854775807", "-3", "\"32\"", "null", "1e300"};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    char body[512];
+    snprintf(body, sizeof body,
+             CHUNK("a") STOP "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":%s,"
+                             "\"completion_tokens\":6.0}}\n\n" DONE,
+             counts[i]);
+    const struct scripted script[] = {{.body = body}};
+    struct model_server server;
+    model_server_start(&server, script, 1);
+    struct model_reply r = ask(&server, NULL, false);
+    assert_int_equal(r.usage.input, -1);
+    assert_int_equal(r.usage.output, 6);
+    expect_good(&r, "a");
+    model_server_stop(&server);
+  }
+}
+
 // All is there, and the connection stays open: nobody waits for it to close.
 static void an_end_is_an_end(void **state) {
   (void)state;
@@ -1184,6 +1220,14 @@ static void servers_of_all_kinds(void **state) {
       {WHOLE("200 OK") "{\"choices\":[{\"message\":{\"content\":\"a\",\"tool_calls\":[{\"function\":{\"arguments\":\"{}"
                        "\"}}]}}]}",
        MODEL_ANSWERED, "a", ""},
+      // An event without data is none. Of several choices the one of index 0, wherever it stands.
+      {STREAM_1_1 "data:\n\ndata: \n\nevent: x\n\n" GOOD, MODEL_ANSWERED, "a\nb", ""},
+      {STREAM_1_1 "data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"b\"}},{\"index\":0,\"delta\":{"
+                  "\"content\":\"a\"}}]}\n\n" DONE,
+       MODEL_ANSWERED, "a", ""},
+      {WHOLE("200 OK") "{\"choices\":[{\"index\":1,\"message\":{\"content\":\"b\"}},{\"index\":0,\"message\":{"
+                       "\"content\":\"a\"}}]}",
+       MODEL_ANSWERED, "a", ""},
       // All of it as one event of a stream; a text instead of a message.
       {STREAM_1_1 "data: " MESSAGE("a") "\n\n" DONE, MODEL_ANSWERED, "a", ""},
       {WHOLE("200 OK") "{\"choices\":[{\"text\":\"a\",\"finish_reason\":\"stop\"}]}", MODEL_ANSWERED, "a", ""},
@@ -1524,6 +1568,7 @@ int main(void) {
       cmocka_unit_test(no_redirect_sees_the_key),
       cmocka_unit_test(requests_under_way_learn_too),
       cmocka_unit_test(finishes_are_told_apart),
+      cmocka_unit_test(counts_are_counts),
       cmocka_unit_test(an_end_is_an_end),
       cmocka_unit_test(packed_answers_are_unpacked),
       cmocka_unit_test(no_proxy_sees_the_key),
