@@ -157,12 +157,19 @@ enum assay_status make_find_prices(struct make *m, struct assay_error *err) {
   for (int i = 0; i < m->engine.settings.n_models && !status; i++) {
     struct engine_model *to = &m->models[i];
     to->price = model_price_of(&m->prices, to->name, clock_wall_ns());
-    if (m->engine.budget.usd > 0 && !to->price)
+    if (m->engine.budget.usd <= 0 || to->price)
+      continue;
+    if (to->name[0])
       status =
           error_set(err, ASSAY_ERR_USAGE,
                     "no price is known of the model \"%s\", so that --budget-usd cannot hold; add a line to %s, or "
                     "use --budget-tokens",
                     to->name, m->prices_path);
+    else
+      status = error_set(err, ASSAY_ERR_USAGE,
+                         "no price is known of %s, so that --budget-usd cannot hold; name its model, one of %s, by "
+                         "--model, or use --budget-tokens",
+                         m->endpoints[i].url, m->prices_path);
   }
   return status;
 }

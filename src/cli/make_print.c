@@ -31,9 +31,10 @@ enum assay_status make_dry_run(struct make *m, struct assay_error *err) {
   }
   if (status)
     return status;
-  printf("----- %d tasks, up to %g requests each: first prompts of about %.0f tokens together; replies of at most %lld "
-         "tokens each; ",
-         e->n_tasks, requests, input, (long long)e->max_tokens);
+  printf(
+      "----- %d task%s, up to %g requests each: first prompts of about %.0f tokens together; replies of at most %lld "
+      "tokens each; ",
+      e->n_tasks, e->n_tasks == 1 ? "" : "s", requests, input, (long long)e->max_tokens);
   if (isnan(usd))
     printf("cost not known: there is no price of the model\n");
   else
@@ -156,7 +157,8 @@ static void print_table(const struct make *m, const struct engine_summary *s, co
                "%lld attempts were given up: their server failed each time, which counts; --ask-again asks again\n",
                (long long)given_up);
   if (s->unanswered > 0)
-    buf_printf(&text, "%lld requests got no whole reply; the last: %s\n", (long long)s->unanswered, s->failure);
+    buf_printf(&text, "%lld request%s got no whole reply; the last: %s\n", (long long)s->unanswered,
+               s->unanswered == 1 ? "" : "s", s->failure);
   for (int i = 0; i < s->n_models && s->n_models > 1; i++) // of one alone, the run's error says it
     if (s->absences[i].why.status)
       buf_printf(&text, "%s was not asked any more: %s; the same command asks it again\n", name_of(m, i),

@@ -82,9 +82,9 @@ expect 2 "was begun with other settings" make --attempts 8 --run sample --replay
 sql "UPDATE step SET feedback = 'Well done.' WHERE run = 'sample' AND number = 3"
 expect 3 "step 3: the feedback is not the one that is stored" make --attempts 9 --run sample --replay
 expect 0 "^Write C for the CPU.*" make --attempts 4 --run dry --dry-run
-expect 0 "1 tasks, up to 4 requests each: .*cost not known" make --attempts 4 --run dry --dry-run
-expect 0 "1 tasks, up to 7 requests each" make --method reflect --turns 4 --run dry --dry-run
-expect 0 "1 tasks, up to 8 requests each: .* at most about 0.11 USD" make --method swarm --turns 4 --model gpt-4.1 --model gpt-4.1@mini --max-tokens 1500 --run dry --dry-run
+expect 0 "1 task, up to 4 requests each: .*cost not known" make --attempts 4 --run dry --dry-run
+expect 0 "1 task, up to 7 requests each" make --method reflect --turns 4 --run dry --dry-run
+expect 0 "1 task, up to 8 requests each: .* at most about 0.11 USD" make --method swarm --turns 4 --model gpt-4.1 --model gpt-4.1@mini --max-tokens 1500 --run dry --dry-run
 # Texts that a later turn needs are looked at before anything is asked: a mended text is another run.
 mkdir "$work/texts"
 texts() { cp "$source"/prompts/*.txt "$work/texts"; }
@@ -358,6 +358,7 @@ expect 0 "in all 9 calls" make --attempts 9 --run budget --budget-calls 9
 expect 1 "the budget of 0.001 s of processors is used up" make --attempts 9 --run processors --budget-cpu-seconds 0.001
 check "one step is more than that" "1" "$(sql "SELECT count(*) FROM step WHERE run = 'processors'")"
 expect 0 "in all 9 calls" make --attempts 9 --run processors --budget-cpu-seconds 1000 --budget-gpu-seconds 1
+expect 2 "no price is known of exec:cat, so that --budget-usd cannot hold; name its model" ask --run priceless --budget-usd 1 --endpoint exec:cat
 # A program knows no cap on tokens: where a budget counts on it, its output ends there, is cut off, and nobody is asked for the rest.
 expect 1 "the budget of 9000 tokens is used up: [0-9]+ are left, and a request may take 1[0-9]{3} with" ask --attempts 20 --run bound --no-final --max-tokens 100 --budget-tokens 9000 --endpoint 'exec:echo "\`\`\`c"; yes "// void assay_kernel("'
 check "within the budget, all of it cut off" "1 cut_off length 100" "$(sql "SELECT DISTINCT (SELECT sum(input_tokens + output_tokens) <= 9000 AND sum(calls) > 4 FROM step WHERE run = 'bound'), outcome, finish, output_tokens FROM step WHERE run = 'bound'" | tr '|' ' ')"
@@ -411,7 +412,7 @@ check "no example is left" "" "$(find "$work" -maxdepth 1 -name 'assay-make-*')"
 # A model that fails: what was paid for is kept, and is asked again where there was no reply.
 expect 3 "exit code 5: no credit" ask --attempts 9 --run failing --endpoint 'exec:echo no credit >&2; exit 5'
 expect 3 "exit code 5: no credit" ask --method greedy --run failing-once --endpoint 'exec:echo no credit >&2; exit 5'
-expect 1 "1 requests got no whole reply; the last: .*exit code 5" ask --attempts 2 --run failing-half --no-final --endpoint 'exec:[ $ASSAY_STEP = 0 ] && exit 5; echo A loop.'
+expect 1 "1 request got no whole reply; the last: .*exit code 5" ask --attempts 2 --run failing-half --no-final --endpoint 'exec:[ $ASSAY_STEP = 0 ] && exit 5; echo A loop.'
 expect 3 "^2 tasks have no finished step yet$" "$assay" make kernelbench/1/19 kernelbench/1/20 --device cpu --no-timing --workload small --attempts 1 --run unreached \
   --endpoint http://127.0.0.1:1/v1 --model m
 check "no table of nothing" "0" "$(grep -c '^kernelbench/1/' "$work/out")"
