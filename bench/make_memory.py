@@ -19,6 +19,7 @@ import tempfile
 import time
 
 import make_steps
+import make_streams
 
 OTHER = ["A loop over all elements is what this needs.", "```python\nclass ModelNew(torch.nn.Module):\n    pass\n```\n"]
 
@@ -43,9 +44,9 @@ def measure(assay, steps, parallel):
         store, start = f"{folder}/store.sqlite", time.monotonic()
         p = subprocess.Popen(
             [assay, "make", "kernelbench/1/19", "--device", "cpu", "--no-timing", "--workload", "small", "--attempts", str(steps),
-             "--parallel", str(parallel), "--model", "m", "--run", "memory", "--no-final", "--no-stream", "--endpoint",
-             f"http://127.0.0.1:{server.port}/v1"],
-            env={**os.environ, "ASSAY_STORE": store}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+             "--parallel", str(parallel), "--model", "m", "--run", "memory", "--no-final", "--no-stream",
+             *make_streams.FILES, "--endpoint", f"http://127.0.0.1:{server.port}/v1"],
+            env=make_streams.environment_of(store), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         due = steps // 10
         while p.poll() is None:
             if server.asked >= due:

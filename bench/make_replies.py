@@ -147,8 +147,9 @@ def measure(assay, server, answer, n):
         start = time.monotonic()
         p = subprocess.Popen(
             [assay, "make", "kernelbench/1/19", "--device", "cpu", "--no-timing", "--workload", "small", "--attempts", str(n),
-             "--parallel", str(n), "--model", "m", "--run", "r", "--no-final", "--endpoint", f"http://127.0.0.1:{server.port}/v1"],
-            env={**os.environ, "ASSAY_STORE": store}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+             "--parallel", str(n), "--model", "m", "--run", "r", "--no-final", *make_streams.FILES, "--endpoint",
+             f"http://127.0.0.1:{server.port}/v1"],
+            env=make_streams.environment_of(store), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while p.poll() is None:
             try:
                 lines = pathlib.Path(f"/proc/{p.pid}/status").read_text().splitlines()

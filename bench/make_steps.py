@@ -59,8 +59,8 @@ def measure(assay, steps):
         done = subprocess.run(
             [assay, "make", "kernelbench/1/19", "--device", "cpu", "--no-timing", "--workload", "small", "--method", "refine",
              "--turns", str(steps), "--model", "m", "--run", "steps", "--no-final", "--json", "--patience", str(steps + 1),
-             "--no-stream", "--endpoint", f"http://127.0.0.1:{server.port}/v1"],
-            env={**os.environ, "ASSAY_STORE": store}, capture_output=True, check=False)
+             "--no-stream", *make_streams.FILES, "--endpoint", f"http://127.0.0.1:{server.port}/v1"],
+            env=make_streams.environment_of(store), capture_output=True, check=False)
         wall = time.monotonic() - start
         with sqlite3.connect(store) as db:
             rows = db.execute("SELECT at_ns, model_ns, judge_ns, own_ns, build_ns FROM step WHERE number >= 0 AND "

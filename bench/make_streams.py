@@ -35,6 +35,14 @@ END = event(delta={}, finish_reason="stop") + b"data: " + json.dumps(
     {"choices": [], "usage": {"prompt_tokens": 1000, "completion_tokens": 500}}).encode() + b"\n\ndata: [DONE]\n\n"
 
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FILES = ["--prompts", str(ROOT / "prompts"), "--prices", str(ROOT / "prices.txt")]  # wherever the programs are
+
+
+def environment_of(store):
+    return {**os.environ, "ASSAY_STORE": store, "ASSAY_TASKS": str(ROOT / "tasks"), "ASSAY_INCLUDE": str(ROOT / "include")}
+
+
 class Listener:
     """Serves on a port of this machine, in a thread of its own, with self.answer(reader, writer)."""
 
@@ -78,12 +86,12 @@ class Server(Listener):
 def measure(assay, streams, rate, seconds):
     server = Server(streams, rate, seconds)
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "ASSAY_STORE": f"{folder}/store.sqlite"}
+        environment = environment_of(f"{folder}/store.sqlite")
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
         done = subprocess.run(
             [assay, "make", "kernelbench/1/19", "--device", "cpu", "--no-timing", "--workload", "small", "--attempts",
              str(streams), "--parallel", str(streams), "--model", "m", "--run", "streams", "--no-final", "--json",
-             "--endpoint", f"http://127.0.0.1:{server.port}/v1"], env=environment, capture_output=True, check=False)
+             *FILES, "--endpoint", f"http://127.0.0.1:{server.port}/v1"], env=environment, capture_output=True, check=False)
         wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     summary = json.loads(done.stdout)
     if summary["calls"] != streams or server.most < streams and server.count:
