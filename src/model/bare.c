@@ -45,8 +45,13 @@ int bare_open_brackets(const char *text, size_t n) {
 bool bare_looks_like_code(const struct model_language *l, const char *text, size_t n) {
   if (!bare_has_entry(l, text, n))
     return false;
-  if (!l->braces)
-    return memchr(text, '\n', n) || memmem(text, n, "\\n", 2);
+  if (!l->braces) {
+    static const char *const words[] = {"class ", "def ", "import "};
+    bool lines = memchr(text, '\n', n) || memmem(text, n, "\\n", 2), found = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+      found = found || memmem(text, n, words[i], strlen(words[i]));
+    return lines && found;
+  }
   return memchr(text, '{', n) && memchr(text, '}', n) && bare_open_brackets(text, n) == 0;
 }
 

@@ -98,16 +98,19 @@ static bool take_inner(const json_t *j, const struct model_language *l, int dept
   return false;
 }
 
+// The longest member that looks like code: others may speak of it.
 static bool take_any(json_t *j, const struct model_language *l, struct buf *out) {
   const char *name;
+  const json_t *best = NULL;
   json_t *value;
   json_object_foreach(j, name, value) {
-    if (!json_is_string(value) || !bare_looks_like_code(l, json_string_value(value), json_string_length(value)))
-      continue;
-    put_code(json_string_value(value), json_string_length(value), out);
-    return true;
+    if (json_is_string(value) && json_string_length(value) > json_string_length(best) &&
+        bare_looks_like_code(l, json_string_value(value), json_string_length(value)))
+      best = value;
   }
-  return false;
+  if (best)
+    put_code(json_string_value(best), json_string_length(best), out);
+  return best;
 }
 
 static bool take_value(const json_t *j, const struct model_language *l, int depth, struct buf *out) {

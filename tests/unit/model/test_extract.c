@@ -270,6 +270,14 @@ static void in_another_dress(void **state) {
   for (size_t i = 0; i < sizeof same / sizeof *same; i++)
     expect(same[i], MODEL_FINISH_STOP, MODEL_CODE, K);
   expect("{\"code\": [\"void assay_kernel() {\", \"}\"]}", MODEL_FINISH_STOP, MODEL_CODE, "void assay_kernel() {\n}\n");
+  static const char module[] = "import torch\n\nclass ModelNew:\n    pass\n";
+  static const char members[] =
+      "{\"note\": \"ModelNew is\\na class\", \"file\": \"import torch\\n\\nclass ModelNew:\\n    pass\\n\", \"why\": "
+      "\"ModelNew will import \\nless\"}";
+  struct model_extract x = extract_n(members, strlen(members), MODEL_FINISH_STOP, false);
+  assert_int_equal(x.what, MODEL_CODE);
+  assert_string_equal(buf_str(&x.code), module);
+  model_extract_release(&x);
   // What a shell makes of a document, where that is known.
   expect("```bash\ncat > k.c <<EOF\n// \\$ \\\\ 100$\n" K "EOF\n```", MODEL_FINISH_STOP, MODEL_CODE,
          "// $ \\ 100$\n" K);
