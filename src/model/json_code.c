@@ -29,15 +29,29 @@ static bool put_decoded(const char *text, size_t n, struct buf *out) {
   return decoded;
 }
 
-static void put_code(const char *text, size_t n, struct buf *out) {
-  struct fence_block inner;
-  size_t at = 0;
-  if (!fence_next(text, n, &at, &inner)) {
-    if (!put_decoded(text, n, out))
-      buf_append(out, text, n);
-  } else if (inner.len > 0) {
-    buf_append(out, inner.text, inner.len);
+// The last fenced block with the entry point; false: there is none.
+static bool find_block(const struct model_language *l, const char *text, size_t n, struct fence_block *out) {
+  struct fence_block b;
+  bool found = false;
+  for (size_t at = 0; fence_next(text, n, &at, &b);) {
+    if (!bare_has_entry(l, b.text, b.len))
+      continue;
+    *out = b;
+    found = true;
   }
+  return found;
+}
+
+// In the place of what was found before.
+static void put_code(const struct model_language *l, const json_t *string, struct buf *out) {
+  const char *text = json_string_value(string);
+  size_t n = json_string_length(string), at = 0;
+  struct fence_block b;
+  buf_clear(out);
+  if (find_block(l, text, n, &b))
+    buf_append(out, b.text, b.len);
+  else if (!fence_next(text, n, &at, &b) && !put_decoded(text, n, out))
+    buf_append(out, text, n);
 }
 
 // An array of lines.
@@ -55,8 +69,10 @@ static bool take_lines(const json_t *j, const struct model_language *l, struct b
       buf_puts(&joined, "\n");
   }
   lines = lines && !joined.failed && bare_looks_like_code(l, buf_str(&joined), joined.len);
-  if (lines)
+  if (lines) {
+    buf_clear(out);
     buf_append(out, joined.data, joined.len);
+  }
   buf_release(&joined);
   return lines;
 }
@@ -73,15 +89,16 @@ static bool take_named(const json_t *j, const struct model_language *l, struct b
     const json_t *code = json_object_get(j, members[i]);
     if (!json_is_string(code) || !bare_has_entry(l, json_string_value(code), json_string_length(code)))
       continue;
-    put_code(json_string_value(code), json_string_length(code), out);
+    put_code(l, code, out);
     return true;
   }
   return false;
 }
 
 static bool take_inner(const json_t *j, const struct model_language *l, int depth, struct buf *out) {
-  static const char *const inner[] = {"arguments", "parameters", "input", "args",   "files",  "function", "tool_calls",
-                                      "content",   "message",    "code",  "kernel", "output", "answer",   "choices"};
+  static const char *const inner[] = {"arguments",  "parameters", "input",  "args",   "files",  "function",
+                                      "tool_calls", "content",    "item",   "part",   "parts",  "messages",
+                                      "message",    "code",       "kernel", "output", "answer", "choices"};
   for (size_t i = 0; i < sizeof inner / sizeof *inner; i++) {
     const json_t *value = json_object_get(j, inner[i]);
     if (!json_is_string(value)) {
@@ -98,18 +115,24 @@ static bool take_inner(const json_t *j, const struct model_language *l, int dept
   return false;
 }
 
+static bool is_code(const struct model_language *l, const json_t *string) {
+  const char *text = json_string_value(string);
+  size_t n = json_string_length(string);
+  struct fence_block b;
+  return text && (bare_looks_like_code(l, text, n) || find_block(l, text, n, &b));
+}
+
 // The longest member that looks like code: others may speak of it.
 static bool take_any(json_t *j, const struct model_language *l, struct buf *out) {
   const char *name;
   const json_t *best = NULL;
   json_t *value;
   json_object_foreach(j, name, value) {
-    if (json_is_string(value) && json_string_length(value) > json_string_length(best) &&
-        bare_looks_like_code(l, json_string_value(value), json_string_length(value)))
+    if (json_string_length(value) > json_string_length(best) && is_code(l, value))
       best = value;
   }
   if (best)
-    put_code(json_string_value(best), json_string_length(best), out);
+    put_code(l, best, out);
   return best;
 }
 
@@ -120,10 +143,12 @@ static bool take_value(const json_t *j, const struct model_language *l, int dept
     return false;
   if (json_is_array(j) && take_lines(j, l, out))
     return true;
-  json_array_foreach(j, i, element) {
-    if (take_value(element, l, depth + 1, out))
-      return true;
+  bool taken = false;
+  json_array_foreach(j, i, element) { // the last: models correct themselves
+    taken = take_value(element, l, depth + 1, out) || taken;
   }
+  if (taken)
+    return true;
   return json_is_object(j) &&
          (take_named(j, l, out) || take_inner(j, l, depth + 1, out) || take_any((json_t *)j, l, out));
 }
@@ -147,29 +172,35 @@ static void put_mended(const char *text, size_t n, struct buf *out) {
   }
 }
 
-static bool take_first(const struct model_language *l, const char *text, size_t n, struct buf *out) {
-  enum { MOST_TRIES = 64 }; // braces in the words and objects before it
+// From the last of the objects in the text.
+static bool take_last(const struct model_language *l, const char *text, size_t n, struct buf *out) {
+  enum { MOST_TRIES = 64 }; // braces in the words before and between them
   bool taken = false;
-  const char *open = n > 0 ? memchr(text, '{', n) : NULL;
-  for (int i = 0; open && !taken && i < MOST_TRIES; i++) {
-    size_t left = n - (size_t)(open - text);
-    json_t *j = json_loadb(open, left, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, NULL);
-    taken = j && take_value(j, l, 0, out);
+  int failed = 0;
+  for (size_t at = 0; at < n && failed < MOST_TRIES;) {
+    const char *open = memchr(text + at, '{', n - at);
+    json_error_t e;
+    if (!open)
+      break;
+    at = (size_t)(open - text);
+    json_t *j = json_loadb(open, n - at, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &e);
+    taken = (j && take_value(j, l, 0, out)) || taken;
+    failed += !j;
+    at += j && e.position > 1 ? (size_t)e.position : 1;
     json_decref(j);
-    open = memchr(open + 1, '{', left - 1);
   }
   return taken;
 }
 
 bool json_take_code(const struct model_language *l, const char *text, size_t n, struct buf *out) {
-  if (take_first(l, text, n, out))
+  if (take_last(l, text, n, out))
     return true;
   const char *open = n > 0 ? memmem(text, n, "{", 1) : NULL;
   if (!open || !memmem(text, n, "\":", 2) || !bare_has_entry(l, text, n))
     return false;
   struct buf mended = {0};
   put_mended(open, n - (size_t)(open - text), &mended);
-  bool taken = !mended.failed && take_first(l, buf_str(&mended), mended.len, out);
+  bool taken = !mended.failed && take_last(l, buf_str(&mended), mended.len, out);
   out->failed = out->failed || mended.failed;
   buf_release(&mended);
   return taken;

@@ -266,6 +266,15 @@ static void in_another_dress(void **state) {
       "{\"code\": \"" K "\"}", "{\"code\": \"void assay_kernel() {}\\\\n\"}",
       "{\"role\": \"user\", \"content\": \"int assay_kernel;\"} {\"role\": \"assistant\", \"content\": \"void "
       "assay_kernel() {}\\n\"}",
+      // an agent's events: the last counts, and what a tool or a user said does not
+      "{\"type\": \"assistant\", \"message\": {\"role\": \"assistant\", \"content\": [{\"type\": \"text\", \"text\": "
+      "\"```c\\nvoid assay_kernel() {;}\\n```\"}]}}\n{\"type\": \"assistant\", \"message\": {\"content\": [{\"type\": "
+      "\"text\", \"text\": \"{so}\\n```c\\nvoid assay_kernel() {}\\n```\"}]}}\n{\"type\": \"user\", \"message\": "
+      "{\"role\": "
+      "\"user\", \"content\": [{\"type\": \"tool_result\", \"content\": \"void assay_kernel() {\\n}\"}]}}\n",
+      "{\"type\": \"item.completed\", \"item\": {\"type\": \"agent_message\", \"text\": \"It works :)\\n```c\\nvoid "
+      "assay_kernel() "
+      "{}\\n```\"}}\n{\"type\": \"turn.completed\", \"usage\": {}}",
       "[{\"type\": \"tool_use\", \"input\": {\"file_text\": \"void assay_kernel() {}\\n\"}}]"};
   for (size_t i = 0; i < sizeof same / sizeof *same; i++)
     expect(same[i], MODEL_FINISH_STOP, MODEL_CODE, K);
@@ -278,6 +287,8 @@ static void in_another_dress(void **state) {
   assert_int_equal(x.what, MODEL_CODE);
   assert_string_equal(buf_str(&x.code), module);
   model_extract_release(&x);
+  expect("{\"code\": \"```c\\nvoid assay_kernel() {}\\n```\\nRun it:\\n```bash\\ncc k.c\\n```\"}", MODEL_FINISH_STOP,
+         MODEL_CODE, K);
   // What a shell makes of a document, where that is known.
   expect("```bash\ncat > k.c <<EOF\n// \\$ \\\\ 100$\n" K "EOF\n```", MODEL_FINISH_STOP, MODEL_CODE,
          "// $ \\ 100$\n" K);
