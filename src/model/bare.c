@@ -21,13 +21,42 @@ bool bare_has_entry(const struct model_language *l, const char *text, size_t n) 
   return false;
 }
 
+// How many brackets were open where each #if began: of its branches one is compiled.
+enum { MOST_BRANCHES = 32 };
+struct branches {
+  int open[MOST_BRANCHES], depth;
+};
+
+// A directive at text[i]: how many brackets are open after it.
+static int take_directive(struct branches *b, const char *text, size_t n, size_t i, int open) {
+  i++;
+  while (i < n && (text[i] == ' ' || text[i] == '\t'))
+    i++;
+  if (n - i >= 2 && memcmp(text + i, "if", 2) == 0) { // #if, #ifdef, #ifndef
+    if (b->depth < MOST_BRANCHES)
+      b->open[b->depth] = open;
+    b->depth++;
+  } else if (n - i >= 3 && memcmp(text + i, "end", 3) == 0) {
+    b->depth -= b->depth > 0;
+  } else if (n - i >= 3 && memcmp(text + i, "el", 2) == 0 && b->depth > 0 && b->depth <= MOST_BRANCHES) {
+    return b->open[b->depth - 1];
+  }
+  return open;
+}
+
 int bare_open_brackets(const char *text, size_t n) {
+  struct branches branches = {.depth = 0};
   int open = 0;
+  bool line_begins = true;
   for (size_t i = 0; i < n; i++) {
     char c = text[i];
+    if (c == '#' && line_begins)
+      open = take_directive(&branches, text, n, i, open);
+    line_begins = c == '\n' || (line_begins && isspace((unsigned char)c));
     if (c == '"' || c == '\'') {
       for (i++; i < n && text[i] != c && text[i] != '\n'; i++)
         i += text[i] == '\\';
+      line_begins = i < n && text[i] == '\n';
     } else if (c == '/' && i + 1 < n && text[i + 1] == '/') {
       while (i + 1 < n && text[i + 1] != '\n')
         i++;
@@ -40,19 +69,6 @@ int bare_open_brackets(const char *text, size_t n) {
     }
   }
   return open;
-}
-
-bool bare_looks_like_code(const struct model_language *l, const char *text, size_t n) {
-  if (!bare_has_entry(l, text, n))
-    return false;
-  if (!l->braces) {
-    static const char *const words[] = {"class ", "def ", "import "};
-    bool lines = memchr(text, '\n', n) || memmem(text, n, "\\n", 2), found = false;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-      found = found || memmem(text, n, words[i], strlen(words[i]));
-    return lines && found;
-  }
-  return memchr(text, '{', n) && memchr(text, '}', n) && bare_open_brackets(text, n) == 0;
 }
 
 // --- without a fence
@@ -73,14 +89,33 @@ static bool is_tag(const char *line, size_t n) {
   return n > 2 && (line[0] == '<' || (line[0] == '\\' && isalpha((unsigned char)line[1])));
 }
 
-// C: from the first line that can begin a file to the last bracket that is closed. Python has no brackets that say
-// where it ends: only what has no prose before it.
-bool bare_code(const struct model_language *l, const char *text, size_t n, size_t *begin, size_t *len) {
+// Whether a line of the language's files can begin so.
+static bool begins_file(const struct model_language *l, const char *line, size_t n) {
   static const char *const c_words[] = {"#",        "//",       "/*",      "void ",      "static ",
                                         "typedef ", "struct ",  "extern ", "__global__", "__kernel",
                                         "kernel",   "template", "inline ", "const ",     NULL};
   static const char *const python_words[] = {"import ", "from ", "class ", "def ", "@", "#", "\"\"\"", NULL};
+  return begins_with(line, n, l->braces ? c_words : python_words);
+}
+
+bool bare_looks_like_code(const struct model_language *l, const char *text, size_t n) {
+  bool code = l->braces ? memchr(text, '{', n) && memchr(text, '}', n)
+                        : memchr(text, '\n', n) || memmem(text, n, "\\n", 2); // also written twice, as in JSON
+  for (size_t at = 0, end; code && at < n; at = end + 1) {
+    end = line_of(text, n, at);
+    while (at < end && isspace((unsigned char)text[at]))
+      at++;
+    if (begins_file(l, text + at, end - at))
+      return bare_has_entry(l, text, n);
+  }
+  return false;
+}
+
+// C: from the first line that can begin a file to the last bracket that is closed, or the last line for the judge.
+// Python has no brackets that say where it ends: only what has no prose before it.
+bool bare_code(const struct model_language *l, const char *text, size_t n, size_t *begin, size_t *len) {
   size_t from = n, to = 0;
+  bool goes_on = false; // the line before ends in a backslash
   for (size_t at = 0, end; at < n; at = end + 1) {
     end = line_of(text, n, at);
     size_t i = at;
@@ -88,12 +123,14 @@ bool bare_code(const struct model_language *l, const char *text, size_t n, size_
       i++;
     if (i == end || is_tag(text + i, end - i))
       continue;
-    if (from == n && begins_with(text + i, end - i, l->braces ? c_words : python_words))
+    if (from == n && begins_file(l, text + i, end - i))
       from = at;
     else if (from == n && !l->braces)
       return false;
-    bool closes = memchr(text + at, '}', end - at) || bare_find(text, end, at, "// assay:") < end;
+    bool closes = goes_on || memchr(text + at, '}', end - at) || bare_find(text, end, at, "// assay:") < end ||
+                  bare_find(text, end, i, "#endif") == i;
     to = !l->braces || closes ? (end < n ? end + 1 : n) : to;
+    goes_on = closes && text[end - 1] == '\\';
   }
   if (from >= to || !bare_has_entry(l, text + from, to - from))
     return false;

@@ -9,7 +9,8 @@
 // (<answer>, \begin{code}, a sentence) is left out.
 bool bare_code(const struct model_language *l, const char *text, size_t n, size_t *begin, size_t *len);
 
-// Brackets of C outside of strings and comments: 0 when they balance, more when some are open.
+// Brackets of C outside of strings and comments: 0 when they balance, more when some are open. Of the branches of an
+// #if the last counts.
 int bare_open_brackets(const char *text, size_t n);
 
 // Whether any of the names by which a candidate is known is in the text.

@@ -159,23 +159,24 @@ static void say(struct model_extract *out, enum model_extraction what, const cha
 }
 
 // The file that the block or the text is, or holds in another dress.
-static bool take_code(const struct model_language *l, const struct fence_block *b, const char *detail,
-                      struct model_extract *out) {
+static enum unwrapped take_code(const struct model_language *l, const struct fence_block *b, const char *detail,
+                                struct model_extract *out) {
   const char *how = detail;
   put_block(b, &out->code);
-  bool clear = unwrap_code(l, &out->code, &how) != UNWRAP_UNCLEAR;
-  if (!clear)
+  enum unwrapped dress = unwrap_code(l, &out->code, &how);
+  if (dress == UNWRAP_UNCLEAR)
     buf_clear(&out->code);
-  say(out, clear ? MODEL_CODE : MODEL_NO_CODE, how);
-  return clear;
+  say(out, dress == UNWRAP_UNCLEAR ? MODEL_NO_CODE : MODEL_CODE, how);
+  return dress;
 }
 
 // Code without a fence.
 static bool take_bare(const struct model_language *l, const struct buf *text, struct model_extract *out) {
   const struct fence_block all = {.text = buf_str(text), .len = text->len};
   size_t begin, len;
-  if (!take_code(l, &all, "without a fence", out))
-    return true; // and it is said why there is none
+  enum unwrapped dress = take_code(l, &all, "without a fence", out);
+  if (dress == UNWRAP_UNCLEAR || (dress == UNWRAP_TAKEN && bare_looks_like_code(l, buf_str(&out->code), out->code.len)))
+    return true; // the whole, or it is said why there is none
   bool found = bare_code(l, buf_str(&out->code), out->code.len, &begin, &len);
   if (found) {
     struct buf whole = out->code;

@@ -72,7 +72,8 @@ static bool has(const char *code, size_t n, const char *word) {
 bool tidy_is_escaped(const char *code, size_t n) {
   if (n == 0 || memchr(code, '<', n) || memchr(code, '>', n))
     return false;
-  return has(code, n, "&lt;") || has(code, n, "&gt;") || has(code, n, "&quot;") || has(code, n, "&amp;&amp;");
+  return has(code, n, "&lt;") || has(code, n, "&gt;") || has(code, n, "&quot;") || has(code, n, "&amp;&amp;") ||
+         has(code, n, "&#39;") || has(code, n, "&#x27;");
 }
 
 void tidy_unescape(struct buf *code) {

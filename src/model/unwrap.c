@@ -51,7 +51,8 @@ struct numbered {
   char kind;
 };
 
-static bool read_number(const struct line *l, struct numbered *out) {
+// `kind` of the lines before; '\0': this is the first.
+static bool read_number(const struct line *l, char kind, struct numbered *out) {
   static const char *const marks[] = {":", "|", ".", ")", "\t", "\xe2\x86\x92", "\xe2\x94\x82"};
   enum { MOST_DIGITS = 7 };
   size_t i = 0, digits = 0;
@@ -66,7 +67,8 @@ static bool read_number(const struct line *l, struct numbered *out) {
     mark++;
   out->text = i;
   out->kind = ' ';
-  for (size_t k = 0; k < sizeof marks / sizeof *marks && digits; k++) {
+  // Behind spaces alone the line's own text may begin like a mark.
+  for (size_t k = 0; k < sizeof marks / sizeof *marks && digits && kind != ' '; k++) {
     size_t len = strlen(marks[k]);
     if (l->len - mark >= len && memcmp(l->text + mark, marks[k], len) == 0) {
       out->kind = (char)('0' + (int)k);
@@ -97,7 +99,7 @@ static bool is_listing(const char *text, size_t n, size_t *spaces, char *kind) {
       skipped++;
       continue;
     }
-    if (!read_number(&l, &x))
+    if (!read_number(&l, lines > 0 ? *kind : '\0', &x))
       return false;
     bool follows = last < 0 || x.number == last + 1 || x.number == last + 1 + skipped;
     bool bare = x.text == l.len; // a line without text: its mark may be left out
@@ -128,7 +130,7 @@ static enum unwrapped take_listing(const struct model_language *l, const struct 
   struct line line;
   for (size_t at = 0; next_line(text, code->len, &at, &line);) {
     struct numbered x;
-    size_t from = read_number(&line, &x) ? x.text : 0, own = spaces_at(&line, from);
+    size_t from = read_number(&line, kind, &x) ? x.text : 0, own = spaces_at(&line, from);
     from += own < spaces ? own : spaces;
     put_line(out, line.text + from, line.len - from);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code in replies of every kind that models give.
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "model/extract.h"
 
@@ -128,6 +130,10 @@ static void without_a_fence(void **state) {
          "");
   expect("void assay_kernel is what I write; no more.\n", MODEL_FINISH_STOP, MODEL_NO_CODE, "");
   expect("// So:\n" K, MODEL_FINISH_LENGTH, MODEL_CUT_OFF, "");
+  // Branches of which one is compiled; what ends after the last bracket.
+  expect("#ifdef A\nvoid assay_kernel(int a) {\n#else\nvoid assay_kernel() {\n#endif\n}\n", MODEL_FINISH_STOP,
+         MODEL_CODE, "#ifdef A\nvoid assay_kernel(int a) {\n#else\nvoid assay_kernel() {\n#endif\n}\n");
+  expect("#ifndef A\n" K "#endif\n\nSo.\n", MODEL_FINISH_STOP, MODEL_CODE, "#ifndef A\n" K "#endif\n");
   static const char module[] = "import torch\n\nclass ModelNew:\n    pass\n";
   static const struct {
     const char *before, *after;
@@ -186,6 +192,7 @@ static void marks_of_others(void **state) {
          "#include <x.h>\n" K "char *s = \"&lt;\";\n");
   expect("<p>So:</p><pre><code class=\"language-c\">#include &lt;x.h&gt;\n" K "</code></pre>", MODEL_FINISH_STOP,
          MODEL_CODE, "#include <x.h>\n" K);
+  expect("<pre>" K "char c = &#x27;c&#x27;;</pre>", MODEL_FINISH_STOP, MODEL_CODE, K "char c = 'c';");
   expect("<pre>" K "</pre>", MODEL_FINISH_STOP, MODEL_CODE, K);
   expect("<pre>\nvoid assay_kernel() {\n", MODEL_FINISH_LENGTH, MODEL_CUT_OFF, "");
   // What is not seen: byte order marks, characters without width, other spaces, a terminal's escapes, CR alone.
@@ -346,6 +353,91 @@ static void dress_that_is_unclear(void **state) {
   }
 }
 
+// --- shipped kernels, as models would hand them over
+
+static void each_line(struct buf *out, const char *text, const char *form) { // %d: the line's number
+  int number = 1;
+  for (const char *at = text, *end; *at; at = *end ? end + 1 : end, number++) {
+    end = strchrnul(at, '\n');
+    buf_printf(out, form, number);
+    buf_append(out, at, (size_t)(end - at));
+    buf_puts(out, "\n");
+  }
+}
+
+static void put_dress(int dress, const char *code, struct buf *out) {
+  static const char *const lines[] = {"%d: ", "%4d | ", "%6d\t", "%4d  ", "+"};
+  json_t *j = NULL;
+  switch (dress) {
+  case 0:
+    buf_printf(out, "So:\n```cuda\n%s```\nDone.\n", code);
+    return;
+  case 1:
+    buf_printf(out, "```bash\ncat > k.cu <<'EOF'\n%sEOF\nnvcc k.cu\n```\n", code);
+    return;
+  case 2:
+    buf_printf(out, "<file path=\"k.cu\"><![CDATA[\n%s]]></file>", code);
+    return;
+  case 3:
+    buf_printf(out, "<w>\n<path>k.cu</path>\n<parameter name=\"content\">%s</parameter>\n</w>", code);
+    return;
+  case 4:
+    buf_printf(out, "The file is:\n\n%s\nIt loops over all.\n", code);
+    return;
+  case 5:
+  case 6:
+    j = dress == 5 ? json_pack("{s:s, s:s}", "note", "It loops.", "k.cu", code)
+                   : json_pack("{s:s, s:{s:s}}", "name", "write", "arguments", "content", code);
+    char *text = json_dumps(j, 0);
+    buf_puts(out, text);
+    free(text);
+    json_decref(j);
+    return;
+  default:
+    buf_puts(out, dress == 11 ? "*** Begin Patch\n*** Add File: k.cu\n" : "");
+    each_line(out, code, lines[dress - 7]);
+    buf_puts(out, dress == 11 ? "*** End Patch\n" : "");
+  }
+}
+enum { DRESSES = 12 };
+
+static char *read_text(const char *path) {
+  FILE *f = fopen(path, "r");
+  char *text = calloc(1, 1 << 20);
+  assert_non_null(f);
+  assert_non_null(text);
+  assert_true(fread(text, 1, (1 << 20) - 2, f) > 0);
+  fclose(f);
+  return text;
+}
+
+static void shipped_kernels_in_every_dress(void **state) {
+  (void)state;
+  static const char *const tags[] = {"cuda", "cu", NULL}, *const entries[] = {"assay: launch", "assay_cuda_kernel",
+                                                                              NULL};
+  const struct model_language cuda = {tags, entries, true}, *const others[] = {&python, NULL};
+  glob_t files;
+  assert_int_equal(glob(ASSAY_SOURCE_DIR "/kernels/cuda/*.cu", 0, NULL, &files), 0);
+  assert_true(files.gl_pathc > 100);
+  for (size_t i = 0; i < files.gl_pathc; i++) {
+    char *code = read_text(files.gl_pathv[i]);
+    for (int dress = 0; dress < DRESSES; dress++) {
+      struct buf reply = {0};
+      struct model_extract x;
+      struct assay_error err = {0};
+      put_dress(dress, code, &reply);
+      assert_int_equal(model_extract(reply.data, reply.len, MODEL_FINISH_STOP, &cuda, others, &x, &err), ASSAY_OK);
+      if (x.what != MODEL_CODE || strcmp(buf_str(&x.code), code) != 0)
+        fail_msg("%s in dress %d: %d, %zu bytes of %zu (%s)", files.gl_pathv[i], dress, (int)x.what, x.code.len,
+                 strlen(code), x.detail);
+      model_extract_release(&x);
+      buf_release(&reply);
+    }
+    free(code);
+  }
+  globfree(&files);
+}
+
 // Long replies that repeat one thing take as long as their length says: none hangs.
 static void long_replies_are_quick(void **state) {
   (void)state;
@@ -440,6 +532,7 @@ int main(void) {
       cmocka_unit_test(in_another_dress),
       cmocka_unit_test(numbers_before_lines),
       cmocka_unit_test(dress_that_is_unclear),
+      cmocka_unit_test(shipped_kernels_in_every_dress),
       cmocka_unit_test(long_replies_are_quick),
       cmocka_unit_test(bytes_of_any_kind),
       cmocka_unit_test(layout_does_not_count),
