@@ -14,7 +14,6 @@
 
 enum { RAW_PER_TEXT = 64, WHOLE_PER_TEXT = 2 };
 enum { LEAST_MOST_BYTES = 1 << 20, MOST_TOKEN_BYTES = 64 };
-static const int64_t GRACE_NS = 1000000000; // after the end of an answer, for the connection to be of use again
 
 // --- endpoints
 
@@ -130,6 +129,9 @@ static void set_up(struct exchange *x, const struct model_client_options *o) {
     curl_easy_setopt(c, CURLOPT_NOPROXY, "*");              // what is for this machine does not leave it
   curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "identity"); // libcurl unpacks what is packed all the same
   curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+  // On a connection that was used before libcurl sends a request again by itself, which nobody has in the books.
+  curl_easy_setopt(c, CURLOPT_FRESH_CONNECT, 1L);
+  curl_easy_setopt(c, CURLOPT_FORBID_REUSE, 1L);
   if (o->authorities)
     curl_easy_setopt(c, CURLOPT_CAINFO, o->authorities);
   curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)(o->connect_ns / 1000000));
@@ -302,9 +304,8 @@ static bool http_go_on(struct exchange *x, const struct model_client_options *o,
     http_send(x, o);
   }
   bool whole = t->streams && t->got.ended;
-  x->wake_ns = t->last_content_ns + (whole && GRACE_NS < o->silence_ns ? GRACE_NS : o->silence_ns);
-  if (!t->ended && whole && now_ns >= x->wake_ns)
-    t->ended = true; // all is there, and the server does not close
+  x->wake_ns = t->last_content_ns + o->silence_ns;
+  t->ended = t->ended || whole; // all is there, whether the server closes or not
   if (!t->ended && now_ns >= x->deadline_ns)
     http_fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT, "no whole answer in time; allow more with --reply-timeout", "");
   else if (!t->ended && now_ns >= x->wake_ns) {

@@ -1111,32 +1111,40 @@ struct raw_server {
   pthread_t thread;
   const char *answer;
   size_t length;
+  bool keeps;   // the connection stays open; a second request on it is taken, and gets no answer
+  int requests; // of all connections
   char url[64];
 };
 
-static void *raw_serve(void *arg) {
-  const struct raw_server *s = arg;
+// The head of a request, and the body that it announces; false: the client has gone.
+static bool raw_read(int c) {
   char request[65536];
+  size_t n = 0, all = SIZE_MAX;
+  while (n < sizeof request - 1 && n < all) {
+    ssize_t got = read(c, request + n, sizeof request - 1 - n);
+    if (got <= 0)
+      return false;
+    n += (size_t)got;
+    request[n] = '\0';
+    const char *end = strstr(request, "\r\n\r\n"), *length = strcasestr(request, "content-length:");
+    all = end && length ? (size_t)(end + 4 - request) + strtoul(length + 15, NULL, 10) : SIZE_MAX;
+  }
+  return true;
+}
+
+static void *raw_serve(void *arg) {
+  struct raw_server *s = arg;
   int c;
   while ((c = accept(s->fd, NULL, NULL)) >= 0) {
-    size_t n = 0, all = 0;
-    while (n < sizeof request - 1) { // the head, and the body that it announces
-      ssize_t got = read(c, request + n, sizeof request - 1 - n);
-      if (got <= 0)
-        break;
-      n += (size_t)got;
-      request[n] = '\0';
-      const char *end = strstr(request, "\r\n\r\n"), *length = strcasestr(request, "content-length:");
-      all = end && length ? (size_t)(end + 4 - request) + strtoul(length + 15, NULL, 10) : SIZE_MAX;
-      if (n >= all)
-        break;
-    }
-    for (size_t at = 0; at < s->length;) {
+    bool asked = raw_read(c);
+    s->requests += asked;
+    for (size_t at = 0; asked && at < s->length;) {
       ssize_t sent = send(c, s->answer + at, s->length - at < 7 ? s->length - at : 7, MSG_NOSIGNAL);
       if (sent <= 0)
         break;
       at += (size_t)sent;
     }
+    s->requests += s->keeps && raw_read(c);
     close(c);
   }
   return NULL;
@@ -1273,6 +1281,35 @@ static void servers_of_all_kinds(void **state) {
     model_reply_release(&r);
     raw_stop(&server);
   }
+}
+
+// libcurl sends a request again by itself where a connection that was used before breaks: what the server got would not
+// be in the books.
+static void every_request_is_a_call(void **state) {
+  (void)state;
+  static const char answer[] =
+      "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 64\r\n\r\n" MESSAGE("a");
+  struct raw_server server;
+  struct assay_error err = {0};
+  struct model_client *c;
+  int calls = 0;
+  raw_start(&server, answer, strlen(answer));
+  server.keeps = true;
+  struct model_endpoint e = {.url = server.url, .no_stream = true};
+  struct model_client_options o = options_of(&e);
+  assert_int_equal(model_client_open(&o, &c, &err), ASSAY_OK);
+  for (int i = 0; i < 3; i++) {
+    const struct model_request request = {.model = "m", .system = "", .user = "u", .temperature = NAN};
+    struct model_reply r;
+    assert_int_equal(model_client_submit(c, &request, &err), ASSAY_OK);
+    assert_true(model_client_next(c, -1, &r));
+    calls += r.calls;
+    expect_good(&r, "a");
+  }
+  model_client_close(c);
+  raw_stop(&server);
+  assert_int_equal(calls, 3);
+  assert_int_equal(server.requests, 3);
 }
 
 static void nobody_listens(void **state) {
@@ -1577,6 +1614,7 @@ int main(void) {
       cmocka_unit_test(a_raised_cap_is_lowered),
       cmocka_unit_test(an_echoed_key_is_hidden),
       cmocka_unit_test(limits_hold),
+      cmocka_unit_test(every_request_is_a_call),
       cmocka_unit_test(nobody_listens),
       cmocka_unit_test(many_streams_at_once),
       cmocka_unit_test(who_waits_takes_no_place),
