@@ -143,7 +143,7 @@ static enum assay_status add_item(struct bench *b, const struct bench_item *like
 
 // A twin may be wrong at one workload only, and is then judged only there.
 static bool shows(struct bench *b, const struct bench_item *at, const struct twin *twin) {
-  return !twin->workload || strcmp(cli_workload_name(at->task_path, twin->workload, &b->arena), at->workload) == 0;
+  return !twin->workload || strcmp(task_workload_name(at->task_path, twin->workload, &b->arena), at->workload) == 0;
 }
 
 // An item for every workload that --workload stands for, and every twin that shows there.

@@ -128,8 +128,6 @@ bool cli_is_workload_pattern(const char *text);
 // ASSAY_ERR_USAGE: none.
 enum assay_status cli_workloads_of(const char *task_path, const char *pattern, struct arena *arena,
                                    const char *const **names, struct assay_error *err);
-// The one name that sizes have for a task, however they were written; any other text as it is. In the arena.
-const char *cli_workload_name(const char *task_path, const char *asked, struct arena *arena);
 
 // --- candidates (candidate.c)
 

@@ -68,7 +68,7 @@ static enum assay_status list_tasks(struct make *m, struct assay_error *err) {
   m->engine.tasks = m->tasks;
   m->engine.n_tasks = (int)n;
   if (n == 1) // sizes are one task's
-    m->judging.options.workload = cli_workload_name(m->engine.tasks[0].path, m->judging.options.workload, &m->arena);
+    m->judging.options.workload = task_workload_name(m->engine.tasks[0].path, m->judging.options.workload, &m->arena);
   return status;
 }
 

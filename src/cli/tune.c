@@ -269,7 +269,7 @@ static enum assay_status tune(struct arguments *a, struct store *store, const ch
   if (status)
     return status;
   o->task = task_path;
-  o->workload = cli_workload_name(task_path, o->workload, &arena);
+  o->workload = task_workload_name(task_path, o->workload, &arena);
   a->tuner.store = store;
   a->tuner.seed = a->seed;
   status = cli_use_candidate(&a->judging, a->file, true, err);

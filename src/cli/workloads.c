@@ -19,20 +19,6 @@ static bool takes(const char *pattern, const char *name) {
   return strcmp(pattern, CLI_EACH_WORKLOAD) == 0 ? is_of_sweep(name) : fnmatch(pattern, name, 0) == 0;
 }
 
-// Sizes get the one name that they have, however they were written; what is wrong with them the judge will say.
-const char *cli_workload_name(const char *task_path, const char *asked, struct arena *arena) {
-  struct task t;
-  struct workload w;
-  struct assay_error ignored = {0};
-  const char *name = asked;
-  if (!strchr(asked, '=') || task_read(task_path, false, &t, &ignored) != ASSAY_OK)
-    return asked;
-  if (task_parse_workload(&t, asked, arena, &w, &ignored) == ASSAY_OK)
-    name = arena_strdup(arena, w.name);
-  task_release(&t);
-  return name ? name : asked;
-}
-
 enum assay_status cli_workloads_of(const char *task_path, const char *pattern, struct arena *arena,
                                    const char *const **names, struct assay_error *err) {
   struct task t;
@@ -44,7 +30,7 @@ enum assay_status cli_workloads_of(const char *task_path, const char *pattern, s
   const char **list = arena_calloc(arena, (size_t)most + 1, sizeof *list);
   bool failed = !list;
   if (!failed && !several)
-    failed = !(list[n++] = arena_strdup(arena, cli_workload_name(task_path, pattern, arena)));
+    failed = !(list[n++] = arena_strdup(arena, task_workload_name(task_path, pattern, arena)));
   for (int i = 0; several && i < t.n_workloads && !failed; i++)
     if (takes(pattern, t.workloads[i].name))
       failed = !(list[n++] = arena_strdup(arena, t.workloads[i].name));

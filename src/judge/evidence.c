@@ -199,6 +199,9 @@ enum assay_status assay_settings_hash(const struct assay_judge_options *o, char 
     json_array_append_new(baselines, json_string(baselines_name(o->baselines, i)));
   // Its extensions are another program with another compiler.
   json_t *compilers = choice.form->python ? settings_json(o->paths->compiler_settings) : NULL;
+  // The same sizes are the same question, however a caller writes them.
+  struct arena arena = {0};
+  const char *workload = task_workload_name(o->task, o->workload, &arena);
   // Another GPU is another device: a verdict of one says nothing of the other's time.
   char *gpus = choice.form->device->dialect == PLAN_CUDA_LAUNCHES ? machine_gpus(o->paths->proc) : NULL;
   char device[32];
@@ -210,7 +213,7 @@ enum assay_status assay_settings_hash(const struct assay_judge_options *o, char 
   int threads = host ? o->threads : 0;
   json_t *j = json_pack("{s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:b, s:s*, s:i, s:b, s:i, s:i, s:i, s:i, "
                         "s:s*, s:o*, s:s*, s:o*, s:s*, s:s*}",
-                        "task", task_hex, "published", o->as_published, "workload", o->workload, "compiler",
+                        "task", task_hex, "published", o->as_published, "workload", workload, "compiler",
                         o->compiler ? o->compiler : "", "device", device, "defines", defines, "baselines", baselines,
                         "rule", (int)o->rule, "threads", threads, "checks", o->declared_checks, "probes", o->probes,
                         "shapes", o->shapes == ASSAY_SHAPES_JUDGED ? "judged" : NULL, "replicas", o->replicas, "timing",
@@ -225,6 +228,7 @@ enum assay_status assay_settings_hash(const struct assay_judge_options *o, char 
   else
     status = error_nomem(err, "the settings' hash");
   free(text);
+  arena_release(&arena);
   base_free(gpus);
   base_free(task);
   return status;

@@ -584,3 +584,16 @@ enum assay_status task_parse_workload(const struct task *t, const char *text, st
   *out = w;
   return ASSAY_OK;
 }
+
+const char *task_workload_name(const char *path, const char *text, struct arena *arena) {
+  struct task t;
+  struct workload w;
+  struct assay_error ignored = {0};
+  const char *name = NULL;
+  if (!strchr(text, '=') || task_read(path, false, &t, &ignored) != ASSAY_OK)
+    return text;
+  if (task_parse_workload(&t, text, arena, &w, &ignored) == ASSAY_OK)
+    name = arena_strdup(arena, w.name);
+  task_release(&t);
+  return name ? name : text;
+}

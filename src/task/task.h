@@ -118,6 +118,10 @@ const struct workload *task_workload(const struct task *t, const char *name); //
 enum assay_status task_parse_workload(const struct task *t, const char *text, struct arena *arena, struct workload *out,
                                       struct assay_error *err);
 
+// That name, for the task of a file; any other text, and sizes that the task does not take, as they are: whoever judges
+// says what is wrong with them. In the arena, or `text`.
+const char *task_workload_name(const char *path, const char *text, struct arena *arena);
+
 // The parameters of a distribution with a workload's symbols in place: NULL, or the symbol that it does not bind.
 const char *task_distribution_numbers(const struct distribution *d, const struct workload *w, double *a, double *b);
 

@@ -150,6 +150,35 @@ expect 0 "give its elements as f64, and nothing else" row 8
 expect 0 "99 dimensions" row 9
 expect 0 "same size" row 10
 expect 0 "workload and seed are for drawn ones" row 11
+# The same sizes are one workload, however a caller writes them; other sizes are another.
+cat >sizes.c <<'C'
+#include <assay/assay.h>
+#include <stdio.h>
+#include <string.h>
+int main(int argc, char **argv) {
+  struct assay_session *s = NULL;
+  struct assay_error err = {0};
+  if (assay_session_open(NULL, &s, &err)) return puts(err.message), 3;
+  for (int i = 2; i < argc; i++) {
+    struct assay_request r = {.size = sizeof r, .task = "kernelbench/1/19", .candidate = argv[1], .workload = argv[i], .no_timing = 1, .no_probes = 1};
+    struct assay_judged *v = NULL;
+    if (assay_session_judge(s, &r, &v, &err)) return puts(err.message), 3;
+    const char *const keys[] = {"\"settings_sha256\": ", "\"workload\": "};
+    for (int k = 0; k < 2; k++) {
+      const char *at = k ? assay_judged_json(v) : strstr(assay_judged_json(v), keys[0]);
+      for (const char *next = at; k && (next = strstr(next, keys[1])); next++) at = next; // the verdict's own is the last
+      printf("%.*s%c", (int)strcspn(at, "\n"), at, k ? '\n' : ' ');
+    }
+    assay_judged_free(v);
+  }
+  assay_session_close(s);
+  return 0;
+}
+C
+expect 0 "^$" sh -c 'cc -o sizes sizes.c $(pkg-config --cflags --libs assay) && echo'
+sizes() { expect 0 "$1" sh -c './sizes "$@" | sort | uniq -c' sh "$source/tests/cases/relu.c" "${@:2}"; }
+sizes '4 .*"workload": "ragged1"' ragged1 "M=3, N=5" "N=5,M=3" " N=5, M=3 " # which are its sizes
+sizes '3 .*"workload": "M=5, N=3"' "M=5, N=3" "N=3,M=5" "M=5,N=3" "M=3, N=5"
 # Hosts with habits of their own: what a habit breaks is said in one sentence and is no verdict.
 for host in odd unload; do
   expect 0 "^$" sh -c 'cc -std=gnu17 -Wall -Wextra -Werror -o "$1" "$2" $(pkg-config --cflags --libs assay) -lpthread && echo' \
