@@ -12,7 +12,7 @@ CTEST = ctest -j"$$(nproc)" --output-on-failure --no-tests=error --output-junit 
 # Lines of src/ that stand in more than one place. Lower it when they become fewer.
 MOST_DUPLICATES = 295
 
-.PHONY: all programs deps configure demo site check install uninstall clang asan fuzz format format-check layers duplicates licences commits release clean
+.PHONY: all programs deps configure demo site check install uninstall clang asan fuzz format format-check layers duplicates licences commits release prepare tag clean
 
 all: configure
 	@ninja -C $(BUILD)
@@ -92,9 +92,15 @@ licences:
 commits:
 	@tools/gates/commits.sh
 
-# What is missing for a release, or how to tag it.
+# What is missing for a release, or how to tag it; `make prepare VERSION=X.Y.Z` writes what is missing, `make tag` tags.
 release:
 	@tools/gates/release.sh
+
+prepare:
+	@tools/gates/release.sh --prepare "$(VERSION)"
+
+tag:
+	@tools/gates/release.sh --tag
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-clang

@@ -76,7 +76,7 @@ for file in CMakeLists.txt CITATION.cff CHANGELOG.md debian/changelog python/ass
 committed() { git -C release -c user.name=a -c user.email=a@b -c commit.gpgsign=false "$@" >/dev/null; }
 git init -q release
 committed add -A && committed commit -m first
-released() { (cd release && "$source/tools/gates/release.sh"); }
+released() { (cd release && "$source/tools/gates/release.sh" "$@"); }
 sed -i "1s/.*/assay ($version) UNRELEASED; urgency=medium/; " release/debian/changelog
 sed -i 's/^version: .*/version: 9.9.9/' release/CITATION.cff
 for missing in "debian/changelog does not begin" "CITATION.cff does not say version: $version" "changes that are in no commit" "^not a release yet: [3-9]"; do
@@ -87,8 +87,35 @@ sed -i "s/^version: .*/version: $version/" release/CITATION.cff
 sed -i "/^## Unreleased$/d" release/CHANGELOG.md
 committed commit -am second
 expect 0 "^  git tag -a v$version " released
-committed tag -a "v$version" -m x
-expect 1 "there is a tag v$version already" released
+git -C release config user.name a
+git -C release config user.email a@b
+expect 0 "^tagged v$version\\. .*git push origin v$version" released --tag
+expect 0 "^tag$" git -C release cat-file -t "v$version"
+for again in "" --tag; do
+  expect 1 "there is a tag v$version already" released $again
+done
+# make prepare: the next version, and one that has a section but no tag; what is unreleased is said to be its changes.
+expect 2 "three numbers" released --prepare 1.2
+expect 1 "there is a tag v$version already" released --prepare "$version"
+expect 1 "nothing to release" released --prepare 99.1.0
+sed -i "0,/^## /s/^## /## Unreleased\n\n* A change.\n\n## /" release/CHANGELOG.md
+for turn in first again; do
+  expect 0 "^the files say 99\\.1\\.0" released --prepare 99.1.0
+  expect 1 "changes that are in no commit" released
+  committed commit -am "$turn"
+  expect 0 "^  git tag -a v99\\.1\\.0 " released
+  sed -i "0,/^## 99/s/^## 99/## Unreleased\n\n* Another.\n\n## 99/" release/CHANGELOG.md
+done
+expect 0 "^the files say 99\\.1\\.0" released --prepare 99.1.0
+expect 0 "^1$" grep -c "^## 99.1.0$" release/CHANGELOG.md
+expect 0 "^1 2 1 $" sh -c 'for what in "## " "\* Another" "\* A change"; do
+  sed -n "/^## 99/,/^\* A change/p" "$1" | grep -c "^$what" | tr "\n" " "; done' sh release/CHANGELOG.md
+expect 0 "^assay \\(99\\.1\\.0\\) unstable; urgency=medium$" head -n 1 release/debian/changelog
+expect 0 "^1$" grep -c "^assay (99" release/debian/changelog
+if command -v dpkg-parsechangelog >/dev/null; then
+  expect 0 "^99\\.1\\.0$" dpkg-parsechangelog -l release/debian/changelog -S Version
+  expect 0 "^0$" sh -c 'dpkg-parsechangelog -l "$1" 2>&1 | grep -c warning || true' sh release/debian/changelog
+fi
 tags=$(git -C "$source" tag 2>/dev/null)
 for file in README.md CONTRIBUTING.md action.yml docs/installing.md; do
   for tag in $(grep -oE '(@|rev: )v[0-9]+\.[0-9]+\.[0-9]+' "$source/$file" | sed 's/^.*v/v/'); do
