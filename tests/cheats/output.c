@@ -9,7 +9,7 @@
 // assay: twin BINARY expect pass -- prints every byte there is, zeros among them
 // assay: twin ENDS_EARLY expect exited -- prints that all is well and exits
 // assay: twin CLOSED expect pass -- closes stdout and stderr
-// assay: twin CLOSE_ALL expect crashed|exited|timeout -- closes every descriptor, the judge's socket too
+// assay: twin CLOSE_ALL expect crashed|exited|timeout|late_work -- closes every descriptor, the judge's socket too
 // assay: twin DUPLICATE expect forbidden_call -- puts the judge's socket in stdout's place
 #define _GNU_SOURCE
 #include <assay/candidate.h>
