@@ -145,8 +145,8 @@ static void fit_samples(struct cli_judging *j) {
     OF_OPTIONS(budget_ns), FROM_TO(1, 864000), .unit = 1000000000)                                                     \
   X(MEMORY, "memory", "MIB", "for the kernel in addition to its buffers (default 1024)", .kind = OPTION_SIZE,          \
     OF_OPTIONS(runner_memory_bytes), FROM_TO(16, 1 << 24), .unit = 1 << 20)                                            \
-  X(DEFINE, "define", "MACRO[=VALUE]", "define a macro for the compiler; may be repeated", .kind = OPTION_LIST,        \
-    OF_JUDGING(defines), .high = CLI_MOST_DEFINES)                                                                     \
+  X(DEFINE, "define", "MACRO[=VALUE]", "define a macro for the compiler (also -DMACRO); may be repeated",              \
+    .kind = OPTION_LIST, OF_JUDGING(defines), .high = CLI_MOST_DEFINES)                                                \
   X(BASELINE, "baseline", "NAME|FILE",                                                                                 \
     "compare the candidate's time with this one's, calls of both in turn: torch.eager, torch.eager.benchmark, "        \
     "torch.compile, torch.compile.max-autotune, library, or another candidate's file; may be repeated",                \
@@ -157,7 +157,7 @@ static void fit_samples(struct cli_judging *j) {
   X(NO_STORE, "no-store", NULL, "do not store the verdict", .kind = OPTION_ON, .repeat = REPEAT_NEVER,                 \
     OF_JUDGING(no_store))
 
-enum { FIRST_KEY = 1000 };
+enum { FIRST_KEY = 1000, SHORT_DEFINE = 'D' };
 
 enum {
 #define OPTION_KEY(key, ...) INDEX_##key,
@@ -174,7 +174,8 @@ static const struct option_row rows[] = {
 
 static const struct argp_option options[] = {
 #define OPTION_ARGP(key, name, argument, help, ...) {name, FIRST_KEY + INDEX_##key, argument, 0, help, 0},
-    OPTIONS(OPTION_ARGP){0},
+    OPTIONS(OPTION_ARGP){NULL, SHORT_DEFINE, "MACRO[=VALUE]", 0, "--define, as compilers and our tables write it", 0},
+    {0},
 };
 
 static const struct argp_option option_of_store[] = {
@@ -252,6 +253,8 @@ static error_t parse_judging(int key, char *arg, struct argp_state *state) {
     state->child_inputs[0] = j;
   if (key == ARGP_KEY_END && j->baselines.n > 0 && !j->options.timing)
     argp_error(state, "--baseline compares times, and with --no-timing there are none: one of them");
+  if (key == SHORT_DEFINE)
+    key = FIRST_KEY + INDEX_DEFINE;
   if (key < FIRST_KEY || key >= FIRST_KEY + N_OPTIONS)
     return key == ARGP_KEY_INIT ? 0 : ARGP_ERR_UNKNOWN;
   const struct option_row *row = &rows[key - FIRST_KEY];
@@ -278,12 +281,12 @@ static bool is_among(const char *word, const char *const *names) {
 
 // The options whose being among `names` is `wanted`.
 static const struct argp_child *choose(const char *const *names, bool wanted, const struct argp_child *common) {
-  static struct argp_option some[N_OPTIONS + 1];
+  static struct argp_option some[N_OPTIONS + 2];
   static struct argp argp = {.options = some, .parser = parse_judging};
   static const struct argp_child child[] = {{&argp, 0, NULL, 0}, {0}};
   struct argp_option *next = some;
-  for (const struct argp_option *o = options; o->name; o++)
-    if (is_among(o->name, names) == wanted)
+  for (const struct argp_option *o = options; o->name || o->key; o++)
+    if (is_among(o->name ? o->name : rows[INDEX_DEFINE].name, names) == wanted)
       *next++ = *o;
   argp.children = common;
   return child;

@@ -84,15 +84,15 @@ void cli_progress_in(enum cli_progress form) {
 }
 
 void cli_progress(const char *what, int done, int total) {
-  if (total > 0 && stages.form == CLI_PROGRESS_LINES)
+  enum cli_progress form = form_of_output(stages.form);
+  if (total > 0 && form == CLI_PROGRESS_LINES)
     cli_meter_show(&stages, what, done, total);
-  else if (total > 0 &&
-           (stages.form == CLI_PROGRESS_BAR || (stages.form == CLI_PROGRESS_AUTO && isatty(STDERR_FILENO))))
+  else if (total > 0 && form == CLI_PROGRESS_BAR)
     draw_bar(what, "", done, total);
 }
 
 void cli_progress_clear(void) {
-  if (stages.form == CLI_PROGRESS_BAR || (stages.form == CLI_PROGRESS_AUTO && isatty(STDERR_FILENO)))
+  if (cli_progress_is_bar(stages.form))
     fprintf(stderr, "\r\033[K");
   stages = (struct cli_meter){.form = stages.form};
 }

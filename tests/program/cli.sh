@@ -265,11 +265,22 @@ for words in "doctor" "tasks kernelbench/1/19" "runs" "trials" "score" "compare 
   NO_COLOR=1 terminal 100 "$assay" $words
 done >"$work/words" 2>&1
 expect 1 "^0$" sh -c 'grep -cE "$(printf "\033")\[[0-9;]+m" "$1"' sh "$work/words"
+# A macro as compilers and our own tables write it.
+for macro in -DIDENTITY "-D IDENTITY" --define=IDENTITY; do
+  # shellcheck disable=SC2086
+  expect 1 "wrong_value" "$assay" judge kernelbench/1/19 "$source/tests/cases/relu.c" $macro --no-timing --no-store
+done
+expect 0 "^ +-D MACRO" "$assay" judge --help
 # Progress: a bar on a terminal, lines in the logs of continuous integration, elsewhere nothing.
 of_two=(bench kernelbench/1 --from "$cases" --only "relu.c" --only "sigmoid.c" --no-timing --no-probes --again)
 expect 0 "^assay: 0 of 2 done; .*/relu.c" env CI=true "$assay" "${of_two[@]}"
 expect 0 "\[\.+\] 0/2 " terminal 100 "$assay" "${of_two[@]}"
 expect 0 "^nothing$" sh -c '"$@" 2>&1 >/dev/null | grep . || echo nothing' sh env -u CI "$assay" "${of_two[@]}"
+# ... and for the stages of one judgement.
+one=(judge kernelbench/1/19 "$source/tests/cases/relu.c" --no-timing --no-store)
+expect 0 "^assay: 0 of [0-9]+ done; reading$" env CI=true "$assay" "${one[@]}"
+expect 0 "^nothing$" sh -c '"$@" 2>&1 >/dev/null | grep . || echo nothing' sh env -u CI "$assay" "${one[@]}"
+expect 0 "^nothing$" sh -c '"$@" 2>&1 >/dev/null | grep . || echo nothing' sh env CI=true "$assay" "${one[@]}" --progress none
 expect 0 "^nothing$" sh -c '"$@" 2>&1 >/dev/null | grep . || echo nothing' sh env CI=1 "$assay" "${of_two[@]}" --progress none
 
 # No file of a folder ends a bench: what cannot be judged has a row, is judged later, and is not stored.
