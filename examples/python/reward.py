@@ -47,6 +47,8 @@ def rewards(judge: assay.Judge, task: str, samples: typing.Sequence[assay.judges
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit("usage: reward.py TASK FILE... (for example: reward.py kernelbench/1/19 relu.c)")
     with assay.Judge() as judge:
         files = [pathlib.Path(name) for name in sys.argv[2:]]
         for file, value in zip(files, rewards(judge, sys.argv[1], files)):

@@ -5,6 +5,7 @@ import concurrent.futures
 import copy
 import ctypes
 import dataclasses
+import functools
 import importlib.util
 import math
 import os
@@ -234,6 +235,18 @@ class Machines(unittest.TestCase):
         self.assertTrue(all(map(math.isnan, found)), found)
         with assay.Judge() as judge, self.assertRaises(assay.NotFoundError):
             reward.rewards(judge, "kernelbench/1/999", samples, language="c", **QUICK)
+
+    def test_rewards_as_a_program(self):
+        program = [sys.executable, "-B", str(SOURCE / "examples/python/reward.py")]
+        run = functools.partial(subprocess.run, capture_output=True, text=True,
+                                env={**os.environ, "PYTHONPATH": str(PLACE), "TMPDIR": WORK.name})
+        done = run([*program, TASK])
+        self.assertEqual((1, ""), (done.returncode, done.stdout))
+        self.assertRegex(done.stderr, r"^usage: reward.py TASK FILE\.\.\. .*\n$")
+        done = run([*program, TASK, str(RELU), "nosuch.c"])
+        self.assertIn("nosuch.c", done.stderr)
+        done = run([*program, TASK, str(RELU)])
+        self.assertRegex(done.stdout, r"^relu\.c: [12]\.\d\d\n$", done.stderr)
 
 
 class Many(unittest.TestCase):
