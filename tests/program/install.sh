@@ -100,6 +100,13 @@ expect 0 "^$" sh -c '"$@"; echo' sh make -s -C "$source" uninstall DESTDIR="$roo
 expect 0 "^share/others/file$" sh -c 'cd "$1$2" && find . -type f -o -type l | sed "s,^./,,"' sh "$root" "$prefix"
 expect 0 "^2$" sh -c 'find "$1$2" -mindepth 1 -type d | wc -l' sh "$root" "$prefix"
 
+# In the system's own prefix only what is Assay's goes: bin, lib and others were there before, and are for all programs.
+mkdir -p "$work/system/usr/local/bin"
+expect 0 "Installing: .*/usr/local/bin/assay$" env DESTDIR="$work/system" cmake --install "$build" --prefix /usr/local
+expect 0 "^$" sh -c '"$@"; echo' sh make -s -C "$source" uninstall DESTDIR="$work/system" PREFIX=/usr/local
+expect 0 "^bin$" ls "$work/system/usr/local"
+expect 0 "^nothing$" sh -c 'find "$1" -name "*assay*" -o -type f | grep . || echo nothing' sh "$work/system"
+
 # The programs are built without tests, and ONNX's schema is looked for.
 expect 1 "^$" sh -c 'ninja -C "$1" -t inputs programs | grep -E "^(tests|bench)/" || { echo; exit 1; }' sh "$build"
 mkdir -p "$work/headers/onnx"
