@@ -13,8 +13,8 @@
 #   honest       every CUDA kernel of tools/tasks/honest_kernels.py and its twins, 20 seeds: OUT/kernelbenchx_seeds.json
 #   kernels      the same kernels timed beside eager PyTorch at size05, for `assay score A B --devices`: OUT/kernels.jsonl
 #   level4       the models of transformers at full: OUT/level4_full.json
-#   devices      torch.compile over elementwise tasks at size10 on the CPU and on the GPU, eager beside, and the ratio:
-#                OUT/devices.txt, OUT/devices.json
+#   devices      functions in single operations of PyTorch (bench/devices) at size10 on the CPU and on the GPU, eager beside,
+#                and the ratio of both speeds: OUT/devices.txt, OUT/devices.json
 #   graders      (processors only) the ten cheats and the quantized tasks given to both graders: OUT/graders.md
 #   equivalence  (processors only) all tasks against the published references, level 4 against transformers:
 #                OUT/equivalence/*.csv, OUT/equivalence.txt
@@ -86,11 +86,11 @@ kernels() { # benches of one run and store share the kernels between them
 
 devices() {
   for device in cpu cuda; do
-    part "devices_$device" "$assay" bench kernelbenchx/Activation --from torch.compile --workload size10 --device $device \
-      --no-probes --checks 1 --samples 30 --budget 120 --baseline torch.eager --run "compile $device" --store "$out/devices.sqlite"
+    part "devices_$device" "$assay" bench kernelbenchx --from bench/devices --workload size10 --device $device \
+      --no-probes --checks 1 --samples 30 --budget 120 --baseline torch.eager --run "on $device" --store "$out/devices.sqlite"
   done
   for form in "" --json; do
-    "$assay" score "compile cpu" "compile cuda" --devices --baseline torch.eager $form --store "$out/devices.sqlite" \
+    "$assay" score "on cpu" "on cuda" --devices --baseline torch.eager $form --store "$out/devices.sqlite" \
       >"$out/devices${form:+.json}" 2>&1
   done
   mv "$out/devices" "$out/devices.txt"
