@@ -203,12 +203,14 @@ static const struct op_def rows[] = {
      .example = "(int64[3] seeds, float[0,5] like) => (bool[3,5] y) { u = ai.assay.SeededUniform(seeds, like) "
                 "one = Constant<value_float = 1.0>() y = Less(u, one) }"},
     {CHANCE_ROW("SeededBinomial", 3), .infer = binomial_infer, .eval = binomial_eval, .free = 1 << 0,
-     .pytorch = {.none = "torch.distributions.Binomial takes no generator"},
+     .pytorch = {.text = "torch.stack([torch.binomial($1.to($2.dtype), $2, "
+                         "generator=torch.Generator($2.device).manual_seed(int(s))) for s in $0])"},
      .doc =
          "How many of input 1's trials [n] succeed, each with the chance of input 2 [n]: a row [s, n] for each seed of "
          "input 0; NaN where there are more than 256 trials. Which numbers a seed gives is free.",
-     .example = "(int64[2] seeds, float[4] x) => (float[2,4] y) { a = Abs(x) ten = Constant<value_float = 10.0>() "
-                "m = Mul(a, ten) n = Cast<to = 7>(m) p = Sigmoid(x) y = ai.assay.SeededBinomial(seeds, n, p) }"},
+     .example = "(int64[2] seeds, float[4] x) => (bool[2,4] y) { a = Abs(x) ten = Constant<value_float = 10.0>() "
+                "m = Mul(a, ten) n = Cast<to = 7>(m) p = Sigmoid(x) k = ai.assay.SeededBinomial(seeds, n, p) "
+                "y = LessOrEqual(k, m) }"},
     {CHANCE_ROW("BinomialPlace", 4), .attrs = place_attrs, .infer = place_infer, .eval = place_eval,
      .pytorch = {.none = "a check of numbers of chance, which no kernel computes"},
      .doc = "Where numbers [s, n] (input 0) stand in the binomial distributions of inputs 2 and 3: the chance of a "

@@ -79,8 +79,7 @@ static void cost(const struct op_infer *c, struct op_cost *cost) {
 
 static const struct op_def rows[] = {
     {OP_ROW("ConvInteger", 10, 2, 4, 1, 1, OP_CONTRACTION), .attrs = conv_attrs, .infer = infer, .eval = eval,
-     .cost = cost, .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM},
-     .pytorch = {.none = "PyTorch has no convolution of eight-bit integers with a sum of 32 bits"},
+     .cost = cost, .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.text = "conv", .write = pytorch_conv},
      .doc = "Conv of eight-bit integers, each minus its zero point (input 2 of the images, a scalar; input 3 of the "
             "weights, a scalar or one for each channel that is written), with sums in int32. Borders are zero points.",
      .example =

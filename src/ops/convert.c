@@ -145,6 +145,14 @@ static const struct op_attr like24_attrs[] = {
 static const struct op_attr ratio_attrs[] = {{"ratio", ATTR_FLOAT, false, "0.5"}, {0}};
 static const struct op_attr seed_attrs[] = {{"seed", ATTR_INT, false, NULL}, {0}};
 
+static void pytorch_bit_cast(struct pytorch_writer *w, const struct node *n) {
+  enum dtype t = DTYPE_FLOAT;
+  dtype_by_number(node_int(n, "to", 1), &t);
+  w->complete = w->complete && t != DTYPE_BOOL && w->values[n->inputs[0]].dtype != DTYPE_BOOL;
+  pytorch_put_input(w, n, 0);
+  buf_printf(w->out, ".view(torch.%s)", pytorch_dtype(t));
+}
+
 #define CAST(SINCE, ATTRS, EXAMPLE)                                                                                    \
   {                                                                                                                    \
     OP_ROW("Cast", SINCE, 1, 1, 1, 1, OP_ELEMENTWISE),                                                                 \
@@ -186,7 +194,7 @@ static const struct op_def rows[] = {
     CAST_LIKE(24, like24_attrs, "(float[2,3] a, int32[1] b) => (int32[2,3] c) { c = CastLike(a, b) }"),
     {OP_ROW("BitCast", 26, 1, 1, 1, 1, OP_ELEMENTWISE), .attrs = cast_attrs, .infer = bitcast_infer,
      .eval = bitcast_eval, .cost = op_cost_none, .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .steps = true,
-     .pytorch = {.none = PYTORCH_NOT_WRITTEN},
+     .pytorch = {.write = pytorch_bit_cast},
      .doc =
          "The input's bits read as another type of the same width, given by its number; a bool is 1 where any bit is.",
      .example = "(float[2,3] a) => (int32[2,3] b) { b = BitCast<to = 6>(a) }\n"

@@ -68,13 +68,13 @@ static const struct op_def rows[] = {
     UNARY("Neg", 6, pointwise_infer_number, "-x", "The negated value.", .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM},
           .pytorch = {.text = "-$0"}),
     UNARY("Sign", 9, pointwise_infer_number, "sign(x)", "-1, 0 or 1; NaN stays NaN.",
-          .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .steps = true, .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
+          .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .steps = true, .pytorch = {.text = "torch.sign($0)"}),
     UNARY("Floor", 6, pointwise_infer_float, "floor(x)", "The greatest whole number not above the input.",
-          .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .steps = true, .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
+          .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .steps = true, .pytorch = {.text = "torch.floor($0)"}),
     UNARY("Ceil", 6, pointwise_infer_float, "ceil(x)", "The least whole number not below the input.",
-          .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .steps = true, .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
+          .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .steps = true, .pytorch = {.text = "torch.ceil($0)"}),
     UNARY("Round", 11, pointwise_infer_float, "round(x)", "The nearest whole number; halves go to the even one.",
-          .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .steps = true, .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
+          .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .steps = true, .pytorch = {.text = "torch.round($0)"}),
 };
 
 const struct op_family ops_elementwise_family = {"Arithmetic", rows, sizeof rows / sizeof rows[0]};

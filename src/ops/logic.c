@@ -99,6 +99,18 @@ static const struct op_attr isinf_attrs[] = {
         .example = "(bool[2,3] a, bool[3] b) => (bool[2,3] c) { c = " NAME "(a, b) }",                                 \
         .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, __VA_ARGS__                                                        \
   }
+// PyTorch does not say what a shift by the width of the type or more gives, and shifts bytes alone of those without
+// sign.
+static void pytorch_bit_shift(struct pytorch_writer *w, const struct node *n) {
+  enum { MOST = 64, WIDTH = 8 };
+  int64_t by[MOST];
+  int count = pytorch_constant_ints(w, n, 1, by, MOST);
+  w->complete = w->complete && count > 0 && w->values[n->inputs[0]].dtype == DTYPE_UINT8;
+  for (int i = 0; i < count; i++)
+    w->complete = w->complete && by[i] < WIDTH;
+  pytorch_put_template(w, n, strcmp(node_string(n, "direction", ""), "LEFT") == 0 ? "$0 << $1" : "$0 >> $1");
+}
+
 #define BITWISE(NAME, EVAL, DOC, ...)                                                                                  \
   {                                                                                                                    \
     OP_ROW(NAME, 18, 2, 2, 1, 1, OP_ELEMENTWISE),                                                                      \
@@ -140,8 +152,7 @@ static const struct op_def rows[] = {
      .doc = "The second input where the first (bool) is true, else the third; all broadcast.",
      .example = "(bool[2,3] a, float[3] b, float c) => (float[2,3] d) { d = Where(a, b, c) }"},
     {OP_ROW("BitShift", 11, 2, 2, 1, 1, OP_ELEMENTWISE), .attrs = shift_attrs, .infer = infer_bits, .eval = eval_shift,
-     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM},
-     .pytorch = {.none = "PyTorch does not say what a shift by the width of the type or more gives"},
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.write = pytorch_bit_shift},
      .doc = "The first input shifted by the second, LEFT or RIGHT; bits that leave the type's width are lost.",
      .example = "(uint8[2,3] a, uint8[3] b) => (uint8[2,3] c) { c = BitShift<direction = \"LEFT\">(a, b) }"},
     BITWISE("BitwiseAnd", eval_and, "The bits that are set in both inputs.", .pytorch = {.text = "$0 & $1"}),

@@ -179,6 +179,14 @@ static void cross_entropy_cost(const struct op_infer *c, struct op_cost *cost) {
   cost->flops = 5 * (double)shape_count(&c->in[0]->shape);
 }
 
+static void pytorch_loss(struct pytorch_writer *w, const struct node *n) {
+  buf_printf(w->out, "%s(", n->op->pytorch.text);
+  pytorch_put_template(w, n, node_has_input(n, 2) ? "$0, $1, $2, " : "$0, $1, ");
+  pytorch_put_template(w, n,
+                       node_attr(n, "ignore_index") ? "ignore_index={ignore_index}, reduction={reduction})"
+                                                    : "reduction={reduction})");
+}
+
 static const struct op_attr loss_attrs[] = {
     {"ignore_index", ATTR_INT, false, NULL},
     {"reduction", ATTR_STRING, false, "mean"},
@@ -199,7 +207,7 @@ static const struct op_def loss_rows[] = {
      .eval = nll_eval,
      .cost = nll_cost,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
-     .pytorch = {.none = PYTORCH_NOT_WRITTEN},
+     .pytorch = {.text = "F.nll_loss", .write = pytorch_loss},
      .doc = "-weight[label] * x[label] for each label, where x holds logarithms of probabilities [N, C, D1, ...]; "
             "then, by "
             "reduction, these as they are, their sum, or their sum over the sum of the weights. Labels equal to "
@@ -220,7 +228,7 @@ static const struct op_def loss_rows[] = {
      .eval = cross_entropy_eval,
      .cost = cross_entropy_cost,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
-     .pytorch = {.text = "F.cross_entropy($0, $1, reduction={reduction})"},
+     .pytorch = {.text = "F.cross_entropy", .write = pytorch_loss},
      .doc = "NegativeLogLikelihoodLoss of LogSoftmax(scores) along dimension 1, which is the second output.",
      .example = "(float[3,5] x) => (float y) <int64[3] t = {1, 0, 4}> { y = SoftmaxCrossEntropyLoss(x, t) }\n"
                 "(float[3,5,2] x, float[5] w) => (float[3,2] y, float[3,5,2] p) <int64[3,2] t = {1, 0, 4, 2, 3, 1}> "

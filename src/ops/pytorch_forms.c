@@ -29,7 +29,13 @@ void pytorch_conv(struct pytorch_writer *w, const struct node *n) {
       strcmp(node_string(n, "auto_pad", "NOTSET"), "NOTSET") != 0)
     w->complete = false;
   buf_printf(w->out, "F.%s%dd(", function, spatial);
-  pytorch_put_template(w, n, "$0, $1, $2, stride=");
+  // PyTorch convolves no integers; in double precision that is exact.
+  if (dtype_is_integer(w->values[n->inputs[0]].dtype)) {
+    w->complete = w->complete && n->n_inputs == 2;
+    pytorch_put_template(w, n, "$0.double(), $1.double(), None, stride=");
+  } else {
+    pytorch_put_template(w, n, "$0, $1, $2, stride=");
+  }
   put_spatial(w, n, "strides", spatial, 1);
   buf_puts(w->out, ", padding=");
   put_spatial(w, n, "pads", spatial, 0);
@@ -39,7 +45,7 @@ void pytorch_conv(struct pytorch_writer *w, const struct node *n) {
   }
   buf_printf(w->out, ", groups=%lld, dilation=", (long long)node_int(n, "group", 1));
   put_spatial(w, n, "dilations", spatial, 1);
-  buf_puts(w->out, ")");
+  buf_puts(w->out, dtype_is_integer(w->values[n->inputs[0]].dtype) ? ").to(torch.int32)" : ")");
 }
 
 void pytorch_pool(struct pytorch_writer *w, const struct node *n) {
@@ -83,10 +89,11 @@ static void put_axes(struct pytorch_writer *w, const struct node *n, int input) 
   }
 }
 
+// The text is a function, or one of another's results: "torch.sum(torch.abs".
 void pytorch_reduce(struct pytorch_writer *w, const struct node *n) {
   buf_printf(w->out, "%s(", n->op->pytorch.text);
   pytorch_put_input(w, n, 0);
-  buf_puts(w->out, ", dim=");
+  buf_puts(w->out, strchr(n->op->pytorch.text, '(') ? "), dim=" : ", dim=");
   put_axes(w, n, 1);
   buf_printf(w->out, ", keepdim=%s)", node_int(n, "keepdims", 1) ? "True" : "False");
 }
@@ -404,6 +411,10 @@ void pytorch_slice(struct pytorch_writer *w, const struct node *n) {
   int rank = pytorch_rank(w, n->inputs[0]);
   int n_axes = pytorch_constant_ints(w, n, 3, axes, SHAPE_MAX_RANK),
       n_steps = pytorch_constant_ints(w, n, 4, steps, SHAPE_MAX_RANK);
+  for (int k = 0; !node_has_input(n, 3) && n->n_inputs > 2 && k < w->values[n->inputs[1]].shape.dims[0]; k++) {
+    axes[k] = k; // the first ones, as many as there are starts
+    n_axes = k + 1;
+  }
   bool forward = n_steps >= 0 || !node_has_input(n, 4);
   for (int k = 0; k < n_steps; k++)
     forward = forward && steps[k] > 0;

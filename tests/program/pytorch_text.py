@@ -58,7 +58,7 @@ def run(*command):
 
 
 NUMPY = {"<f8": torch.float64, "<f4": torch.float32, "<f2": torch.float16, "<i8": torch.int64, "<i4": torch.int32,
-         "|b1": torch.bool, "|u1": torch.uint8}
+         "<i2": torch.int16, "|b1": torch.bool, "|u1": torch.uint8, "|i1": torch.int8}
 
 
 def read_npy(path, like):
