@@ -112,6 +112,9 @@ def refused(root, out):
     for expression, why in (("(9.0 ** 64) ** 5 * 9.0 ** 64", "is inf, which is no extent"),
                             ("((9 ** 64) ** 64) ** 64", "more than 256 bits"), ("9.0 ** 64 ** 2", "exponent")):
         has(why, tried({"axes": {**axes, "wide": {"type": "expr", "expression": expression}}}))
+    for number in ("nan", "inf"):
+        has("is NaN or infinite in every element", tried({"reference": "def run(hidden_states, weight):\n"
+                                                          f"    return hidden_states * weight * float('{number}')\n"}))
     path.write_text("{")
     has("not JSON", refusal([path]))
     lines = out / "d.jsonl"
@@ -124,6 +127,50 @@ def refused(root, out):
     whole = {"hidden_states": data_set.tensor(["batch_size"], "int32"), "weight": data_set.tensor(["batch_size"])}
     has("hidden_states: path: a text is wanted", tried({"inputs": whole}))
     lines.unlink()
+
+
+SUPERVISED = """
+import runpy, sys
+sys.path.insert(0, sys.argv[1])
+from importing.supervise import supervised
+sys.exit(supervised(lambda: runpy.run_path(sys.argv[2]), float(sys.argv[3]), sys.argv[2]))
+"""
+
+
+def limits(root, out):
+    """What never ends, ends its process or breaks it: said, and nothing of it is left."""
+    path, tools = out / "foreign.py", HERE.parents[1] / "tools/importer"
+
+    def ended(text, seconds=60):
+        path.write_text(text)
+        done = subprocess.run([sys.executable, "-c", SUPERVISED, tools, path, str(seconds)], capture_output=True, text=True,
+                              stdin=subprocess.PIPE, timeout=120)
+        return done.returncode, done.stdout, done.stderr
+    endless = "it took longer than 2 s (--limit SECONDS), at line "
+    for text, line in (("while True:\n    pass\n", ""), ("import time\ntime.sleep(1e6)\n", "2: time.sleep(1e6)")):
+        code, _, said = ended(text, 2)
+        assert code == 1 and endless + line in said, said
+    has("in a call that does not come back", ended("import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\n"
+                                                   "while True:\n    pass\n", 2)[2])
+    has("ends the program (exit code 0)", ended("import os\nos._exit(0)\n")[2])
+    has("signal 11", ended("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")[2])
+    assert ended("import sys\nprint('made')\nsys.exit(3)\n")[:2] == (3, "made\n")
+    assert ended("import threading, time\nthreading.Thread(target=time.sleep, args=(1e6,)).start()\n")[0] == 0
+    has("EOFError", ended("input('name?')\n")[2])
+    mark = out / "child"
+    code, _, _ = ended(f"import subprocess\nopen({str(mark)!r}, 'w').write(str(subprocess.Popen(['sleep', '1000']).pid))\n"
+                       "while True:\n    pass\n", 2)
+    status = pathlib.Path(f"/proc/{mark.read_text()}/status")
+    assert not status.exists() or "Z (zombie)" in status.read_text()
+    words = [sys.executable, tools / "assay-import", root / "definitions/rmsnorm/rmsnorm_d96.json"]
+    done = subprocess.run([*words, "--limit", "never"], capture_output=True, text=True)
+    assert done.returncode == 2 and "never is no number of seconds above 0" in done.stderr, done
+    text = "import os\nos._exit(0)\ndef run(hidden_states, weight):\n    return hidden_states\n"
+    path = out / "leaves.json"
+    path.write_text(json.dumps({**data_set.RMSNORM, "reference": text}))
+    done = subprocess.run([*words[:2], path, "-o", out / "never.onnxtxt", "--assay", ASSAY], capture_output=True, text=True)
+    assert done.returncode == 1 and "leaves.json: what is imported ends the program (exit code 0)" in done.stderr, done
+    assert not (out / "never.onnxtxt").exists()
 
 
 # ---- solutions and traces
@@ -289,7 +336,7 @@ def main():
         os.environ["ASSAY_STORE"] = str(out / "store.sqlite")
         os.environ.setdefault("ASSAY_PYTHON", sys.executable)
         data_set.write(root)
-        for step in (definitions, refused, candidates, judged, definitions_of_ours):
+        for step in (definitions, refused, limits, candidates, judged, definitions_of_ours):
             step(root, out)
             print(f"{step.__name__}: fine", flush=True)
 

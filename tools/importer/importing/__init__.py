@@ -28,6 +28,7 @@
     text.py           the task file
     check.py          Assay's commands on it, and its answers compared with the original's
     stub.py           a candidate to begin with
+    supervise.py      all of it in a child process with limits
     task.py           the order of things, for both; nothing from distributions.py on needs PyTorch
 """
 

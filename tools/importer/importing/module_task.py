@@ -5,6 +5,7 @@ import re
 import sys
 
 import sympy
+import numpy
 import torch
 
 from . import NOTES, Refused, note
@@ -304,7 +305,10 @@ class Attempt:
         theirs = self.source.run_double(tensors[:n], tensors[n + self.masks:], tensors[n:n + self.masks])
         if len(theirs) != len(ours):
             raise Refused(f"{len(ours)} outputs, the module gives {len(theirs)}")
-        return max((difference(a, as_numpy(b)) for a, b in zip(ours, theirs)), key=lambda e: e[0])
+        theirs = [as_numpy(b) for b in theirs]
+        if workload in ("small", "full"):
+            empty_of_numbers(theirs)
+        return max((difference(a, b) for a, b in zip(ours, theirs)), key=lambda e: e[0])
 
     def errors(self, assay, path, tolerance):
         """(workload, error) of each, None where it is too large to compute (theirs, which may be many, sooner than full
@@ -327,6 +331,14 @@ class Attempt:
             except Exception as e:  # of assay, or whatever the module says to these sizes
                 bad[workload] = str(e).split("\n")[0] or type(e).__name__
         return good, bad
+
+
+def empty_of_numbers(outputs):
+    """Refuses an output without a finite number: whatever writes NaN would be right."""
+    for k, y in enumerate(outputs):
+        if numpy.issubdtype(y.dtype, numpy.floating) and y.size and not numpy.isfinite(y).any():
+            raise Refused(f"output {k} is NaN or infinite in every element on what is drawn; if other inputs have answers, "
+                          "say how they are drawn: --input NAME=DISTRIBUTION")
 
 
 def suspects(attempt, bad):
