@@ -1319,9 +1319,13 @@ def check(path, out, names, extensions, kept):
     return 0
 
 
-def is_call_of(node, name):
-    function = node.func
-    return getattr(function, "attr", getattr(function, "id", None)) == name
+def calls_of(tree, name):
+    """The calls of what has this name, or another that an import gives it."""
+    import ast
+    names = {alias.asname for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names
+             if alias.name == name} | {name}
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)
+            and getattr(node.func, "attr", getattr(node.func, "id", None)) in names - {None}]
 
 
 # What published kernels import besides PyTorch, and how it is told. A name that is not here may be of no package at all:
@@ -1370,10 +1374,10 @@ def asked_for(source):
             # torch.compile's Inductor runs a compiler when it is called, which a module on the CPU may not.
             of_torch = isinstance(node.value, ast.Name) and node.value.id == "torch"
             found.update({"GPU"} if node.attr == "cuda" or (node.attr == "compile" and of_torch) else ())
-        elif isinstance(node, ast.Call) and is_call_of(node, "load_inline"):
-            given = node.args[2:3] + [k.value for k in node.keywords if k.arg == "cuda_sources"]
-            found.update({"CUDA"} if any(getattr(value, "elts", True) and getattr(value, "value", True)
-                                         for value in given) else ())
+    for node in calls_of(tree, "load_inline"):
+        given = node.args[2:3] + [k.value for k in node.keywords if k.arg == "cuda_sources"]
+        found.update({"CUDA"} if any(getattr(value, "elts", True) and getattr(value, "value", True)
+                                     for value in given) else ())
     if has_extensions(source):
         found.update({"extension", "GPU"} if "CUDA" in found else {"extension"})
     else:

@@ -51,6 +51,11 @@ sed 's/relu)/relu, backend="aot_eager")/' sub/compiles.py >sub/eager.py
 expect 0 " pass " "$assay" judge kernelbench/1/19 sub/eager.py --device cpu --no-store --no-timing
 printf 'try:\n    import triton.language as tl\n    import cupy\nexcept ImportError:\n    pass\n' >sub/tries.py
 expect 0 "^missing: Triton, a GPU$" python3 -I -S "$2/../src/runner/worker.py" missing sub/tries.py cpu
+# An extension with CUDA under another name, as tools/importer/assay-import writes solutions of others.
+printf 'from torch.utils.cpp_extension import load_inline as _load\n_load("x", cpp_sources=[""], cuda_sources=["// x"])\n' >sub/other.py
+expect 0 "^missing: .*a GPU$" python3 -I -S "$2/../src/runner/worker.py" missing sub/other.py cpu
+sed 's/cuda_sources=.*/functions=["f"])/' sub/other.py >sub/plain.py
+expect 0 "^missing: (.*[^U])?$" python3 -I -S "$2/../src/runner/worker.py" missing sub/plain.py cpu
 said spares load_failed "6:[0-9]+: error: ModuleNotFoundError: No module named 'no_such_module'" <<'E2'
 import torch
 try:
