@@ -175,7 +175,10 @@ static enum assay_status import_runs(const struct cli_words *a, struct store *st
   enum assay_status status = file_read(a->items[1], LINES_MOST_BYTES, &text, &len, err);
   const bool traces = !status && flashinfer_is_traces(text, len);
   if (!status && a->n > 2 && !traces)
-    status = error_set(err, ASSAY_ERR_USAGE, "%s brings its runs' names along: assay runs import FILE", a->items[1]);
+    status = error_set(err, ASSAY_ERR_USAGE,
+                       "%s is no file of Traces (JSON, one a line, with definition and workload), and verdicts bring "
+                       "their runs' names along: assay runs import FILE",
+                       a->items[1]);
   else if (!status) {
     status = traces ? import_traces(a, store, text, len, &n, err) : lines_read(store, text, len, &n, err);
     status = status ? error_prefix(err, status, "%s: ", a->items[1]) : ASSAY_OK;

@@ -278,6 +278,10 @@ def back(out, traces):
     file.write_text(json.dumps({**traces[0], "evaluation": {"status": "FINE"}}) + "\n")
     done = subprocess.run([ASSAY, "runs", "import", file, "other"], capture_output=True, text=True)
     assert done.returncode == 2 and "line 1: evaluation.status" in done.stderr, done
+    for text in ("[" * 100000, '{"definition": 7}', ""):
+        file.write_text(text + "\n")
+        done = subprocess.run([ASSAY, "runs", "import", file, "other"], capture_output=True, text=True)
+        assert done.returncode == 2 and "is no file of Traces" in done.stderr, done
     assert "other" not in assay("runs")
 
 

@@ -90,6 +90,7 @@ refused() { # refused TEXT WORDS
 }
 refused '' 'odd.json:1: '
 refused '{"Math/abs.py": {"call_ok": NaN' "odd.json:1: invalid token near 'NaN'"
+refused "$(python3 -c 'import json; print(json.dumps({f"f{k}.py": dict.fromkeys(("call_ok", "exe_ok", "perf_ok"), True) for k in range(5000)}))')" 'odd.json: it has 5000 files, at most 4096 are read'
 refused '{}' 'odd.json is no metrics.json or summary.json'
 refused '{"Math/abs.py": {"call_ok": true, "exe_ok": true, "perf_ok": true, "performance": {}}}' '"performance": want a list of rows'
 refused '{"Math/abs.py": {"call_ok": true, "exe_ok": true, "perf_ok": true, "performance": [3]}}' '"performance": want a list of rows'
