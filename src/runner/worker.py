@@ -731,6 +731,8 @@ class Server:
         model.make(self.weights)
         if self.device == "cuda":
             self.warm_up(model)
+            if worker_weights.holds_graph(model.model) and not model.anew:
+                self.capture_again(model)
         self.model = model
 
     def warm_up(self, model):
@@ -746,6 +748,25 @@ class Server:
                 fill_tensors(tensors, told, 0.01, 1)
                 results_of(model.serve(weights, inputs), self.outputs)
         set_weights(model.model, self.weights)
+        torch.cuda.synchronize()
+
+    def capture_again(self, model):
+        """A CUDA graph reads weights where they were as it was captured, so a new module captures one while they are where
+        they are in every call, whatever they hold now. What it keeps is made anew each time the graph is replayed."""
+        import torch
+        told = self.workload["inputs"]
+        tensors = [torch.empty_like(tensor) for tensor in self.tensors]
+        _, inputs = bound(self.workload, tensors)
+        try:
+            model.make(self.weights)
+            model.keeps = None
+            with torch.no_grad():
+                for _ in range(WARM_UPS):
+                    fill_tensors(tensors, told, 0.01, 1)
+                    results_of(model.serve(self.weights, inputs), self.outputs)
+        except Exception:  # it does not get along with what the weights hold
+            model.make(self.weights)
+            self.warm_up(model)
         torch.cuda.synchronize()
 
     def call(self, nothing):

@@ -12,6 +12,7 @@ Nothing here is trusted, and nothing has to be: a value that is out of date make
 """
 import contextlib
 import sys
+import types
 
 # What these give depends on the shape of what they are given, or on chance, and on no value of it.
 OF_SHAPE = {"empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like",
@@ -215,6 +216,36 @@ def attributes_of(model, module=None):
     for name, value in list(vars(module).items()) if module else ():
         found[f"global {name}"] = list(tensors_in(value))
     return found
+
+
+def parts_of(value):
+    """What a value of a candidate's is made of: members, attributes, what a function has closed over."""
+    if isinstance(value, types.FunctionType):
+        found = []
+        for cell in value.__closure__ or ():
+            with contextlib.suppress(ValueError):  # an empty one
+                found.append(cell.cell_contents)
+        return found
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return list(value)
+    if isinstance(value, dict):
+        return list(value.values())
+    return list(vars(value).values()) if plain_object(value) else []
+
+
+def holds_graph(model):
+    """Whether a module, or what it holds, has captured a CUDA graph."""
+    import torch
+
+    def inside(value, depth):
+        if isinstance(value, torch.cuda.CUDAGraph):
+            return True
+        if not depth or isinstance(value, (torch.Tensor, torch.nn.Module)):
+            return False
+        return any(inside(part, depth - 1) for part in parts_of(value))
+
+    return any(inside(value, 4) for part in model.modules() for name, value in vars(part).items()
+               if name not in ("_parameters", "_buffers", "_modules"))
 
 
 def buffers_of(model):

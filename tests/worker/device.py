@@ -28,6 +28,35 @@ class ModelNew(torch.nn.Module):
 def get_init_inputs(N):
     return [N]
 """
+# Captures a graph in its first call, as candidates do, and replays it in the others.
+CAPTURES = """
+import torch
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.lin = torch.nn.Linear(4, n)
+        self.graph = None
+
+    def work(self):
+        self.y.copy_(self.lin(self.x).T[self.i].T[:2])
+
+    def forward(self, x, i):
+        if self.graph is None:
+            self.x, self.i, self.y = x.clone(), i.clone(), torch.empty(2, 2)
+            graph = torch.cuda.CUDAGraph()
+            graph.capture(self.lin, self.x, self.i, self.y)
+            self.graph = {"replay": lambda: graph.replay()} if HIDES else graph
+        self.x.copy_(x)
+        self.i.copy_(i)
+        self.graph["replay"]() if HIDES else self.graph.replay()
+        return self.y
+
+
+def get_init_inputs(N):
+    return [N]
+"""
 NUMBERS = {torch.float32: 1, torch.int64: 7}
 waits = 0
 
@@ -54,6 +83,16 @@ def without_a_gpu(worker):
     torch.cuda.synchronize = wait
     torch.nn.Module.to = lambda self, device: self
     worker.at_device = at_device
+
+
+class Graph:
+    """Reads the memory that it was captured with, like CUDA's."""
+
+    def capture(self, lin, x, i, y):
+        self.weight, self.bias, self.x, self.i, self.y = lin.weight.data, lin.bias.data, x, i, y
+
+    def replay(self):
+        self.y.copy_((self.x @ self.weight.T + self.bias).T[self.i].T[:2])
 
 
 def as_argument(worker, tensor):
@@ -109,7 +148,25 @@ def main(path):
         server.bind(one.args, one.workload)  # warming up has indices of the task's own kind, of which there is one here
         server.call(0)
         assert one.is_right()
+        captures(worker, folder)
     draws(worker)
+
+
+def captures(worker, folder):
+    torch.cuda.CUDAGraph = Graph
+    for hides in (False, True):
+        candidate = os.path.join(folder, f"captures_{hides}.py")
+        with open(candidate, "w", encoding="utf-8") as file:
+            file.write(f"HIDES = {hides}\n{CAPTURES}")
+        server = worker.Server(candidate, [], "cuda")
+        server.load()
+        for n in (3, 7):
+            bound = Workload(worker, n)
+            server.bind(bound.args, bound.workload)
+            for factor in (1, 2, 3):
+                bound.x.mul_(factor), bound.weight.mul_(factor)
+                server.call(0)
+                assert bound.is_right(), (hides, n, factor)
 
 
 def draws(worker):
