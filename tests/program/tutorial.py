@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tutorial.py ASSAY PAGE: does what the tutorial's part for a laptop says, in a folder of its own.
+"""tutorial.py ASSAY PAGE [--gpu]: does what the tutorial's part for a laptop says, in a folder of its own; with --gpu its part
+for a GPU, and prints what each command printed.
 
-A block of C is saved under the name that the text before it gives. Blocks marked `sh` are run, all in one folder and with
+A block of C, CUDA or Python is saved under the name that the text before it gives. Blocks marked `sh` are run, all in one folder and with
 one store. Each line of an unmarked block has to be in what the block before it printed, in this order; "..." is anything.
 """
 import os
@@ -36,26 +37,33 @@ def main():
     assay, page = os.path.abspath(sys.argv[1]), sys.argv[2]
     with open(page, encoding="utf-8") as file:
         text = file.read()
-    part = text[text.index("## On a laptop"):text.index("## On a GPU")]
-    output, counts = "", {"c": 0, "sh": 0, "": 0}
-    with tempfile.TemporaryDirectory() as folder:
+    on_gpu = "--gpu" in sys.argv
+    parts = ("## On a GPU", "## Where to go on") if on_gpu else ("## On a laptop", "## On a GPU")
+    part = text[text.index(parts[0]):text.index(parts[1])]
+    output, counts = "", {"cuda": 0, "python": 0, "sh": 0} if on_gpu else {"c": 0, "sh": 0, "": 0}
+    with tempfile.TemporaryDirectory() as above:
+        folder = os.path.join(above, "work")
+        os.mkdir(folder)
+        os.symlink(os.path.join(os.path.dirname(os.path.abspath(page)), "..", "kernels"), os.path.join(above, "kernels"))
         environment = {**os.environ, "PATH": f"{os.path.dirname(assay)}:{os.environ['PATH']}",
                        "ASSAY_STORE": os.path.join(folder, "store.sqlite"), "TMPDIR": folder}
         for block in BLOCK.finditer(part):
             kind, body = block.groups()
             counts[kind] += 1
-            if kind == "c":
-                name = re.findall(r"Save this as `(\w+\.c)`", part[:block.start()])[-1]
+            if kind in ("c", "cuda", "python"):
+                name = re.findall(r"Save\s+this as `(\w+\.\w+)`", part[:block.start()])[-1]
                 with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                     file.write(body)
             elif kind == "sh":
                 output = run(body, folder, environment)
+                if on_gpu:
+                    print(f"{body}{output}", flush=True)
             else:
                 check(body, output)
-        if not os.path.exists(os.path.join(folder, "site", "index.html")):
+        if not on_gpu and not os.path.exists(os.path.join(folder, "site", "index.html")):
             sys.exit("there is no site")
-    print(f"{counts['c']} kernels, {counts['sh']} commands, {counts['']} outputs as promised")
-    if min(counts.values()) < 2:
+    print(", ".join(f"{count} blocks of {kind or 'output'}" for kind, count in counts.items()) + " as promised")
+    if min(counts.values()) < (1 if on_gpu else 2):
         sys.exit("the page has fewer blocks than a tutorial")
 
 
