@@ -49,7 +49,7 @@ struct allocation {
   enum allocation_owner owner;
   enum allocation_life life;
   enum allocation_use use; // WRITTEN: by a fill or a copy; what kernels write nobody sees
-  bool left_over;          // large, allocated before and not empty; a recording set a part of it (contents.h)
+  bool left_over;          // large, allocated before, and what it holds may be read (contents.c)
   uint8_t *content;        // what it held when the recording began; heap; NULL: not known
 };
 

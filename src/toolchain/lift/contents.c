@@ -5,13 +5,13 @@
 #include "base/alloc.h"
 #include "toolchain/lift/lift.h"
 
-// Larger memory is taken for workspace, whose contents are not looked at.
+// Larger memory is taken for workspace. Its contents are not looked at unless it is tried whether anybody reads them.
 static const uint64_t MOST_CONTENT = (uint64_t)64 << 20;
 
-// What the allocation holds; NULL when it is too large or cannot be read.
-static uint8_t *download(const struct lift *l, const struct allocation *a) {
+// What the allocation holds; NULL when it is larger than `most` or cannot be read.
+static uint8_t *download(const struct lift *l, const struct allocation *a, uint64_t most) {
   const struct cuda_driver *cu = l->driver.cu;
-  uint8_t *bytes = a->bytes <= MOST_CONTENT ? base_alloc(a->bytes) : NULL;
+  uint8_t *bytes = a->bytes <= most ? base_alloc(a->bytes) : NULL;
   if (bytes && a->owner == ALLOCATION_HOST)
     memcpy(bytes, (const void *)(uintptr_t)a->real, a->bytes);
   else if (bytes && (cu->cuMemcpyDtoHAsync(bytes, a->real, a->bytes, NULL) != CUDA_SUCCESS ||
@@ -31,7 +31,7 @@ void lift_begin_contents(struct lift *l) {
     base_free(a->content);
     a->life = ALLOCATION_BEFORE;
     a->use = ALLOCATION_UNUSED;
-    a->content = download(l, a);
+    a->content = download(l, a, MOST_CONTENT);
   }
 }
 
@@ -42,14 +42,16 @@ static bool is_zero(const struct allocation *a) {
 // One allocation from before that the recording used. If it holds what it held before, and nothing wrote to it, it is a
 // constant. Otherwise it is a state that calls carry on, and the plan brings back what the first call found, or, if it
 // is large, workspace (cuBLAS sets counters in its own to zero), which is zeros at first. Workspace that was written in
-// part and holds anything else is left over: whether that is read has to be tried (lift_left_overs).
+// part and holds anything else is left over: whether that is read has to be tried (lift_left_overs). So is what is too
+// large to be looked at: it may be a table.
 static void end_allocation(struct lift *l, struct allocation *a) {
   enum { WORKSPACE = 1 << 20 };
   bool written = a->use == ALLOCATION_WRITTEN, large = a->bytes >= WORKSPACE;
-  uint8_t *now = a->content ? download(l, a) : NULL;
+  uint8_t *now = a->content ? download(l, a, MOST_CONTENT) : NULL;
   bool same = now && memcmp(now, a->content, a->bytes) == 0;
   bool constant = same && !written;
-  if (same && written && large && !is_zero(a) && !a->left_over) {
+  bool in_part = same && written && large && !is_zero(a);
+  if ((in_part || a->bytes > MOST_CONTENT) && !a->left_over) {
     a->left_over = true;
     l->n_left_over++;
   }
@@ -80,7 +82,7 @@ static void upload(const struct lift *l, const struct allocation *a) {
 // Zeros, and what it held becomes its content.
 static bool empty(const struct lift *l, struct allocation *a) {
   base_free(a->content);
-  a->content = download(l, a);
+  a->content = download(l, a, UINT64_MAX);
   if (!a->content)
     return false;
   if (a->owner != ALLOCATION_HOST)
