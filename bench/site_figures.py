@@ -126,7 +126,7 @@ def main():
         model = re.search(r"model name\s*: (.*)", file.read())
     for part in sys.argv[3:] or PARTS:
         found[part] = {"date": datetime.date.today().isoformat(), "machine": model[1] if model else "", "cpus": os.cpu_count(),
-                       "commit": subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%s"], capture_output=True,
+                       "commit": subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%h", "--abbrev=12"], capture_output=True,
                                                 text=True, check=False).stdout.strip(),
                        "load_before": os.getloadavg()[0], "found": PARTS[part](f"{build}/assay", build)}
         out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

@@ -28,7 +28,7 @@ import time
 import common
 
 FOLDER = "kernels/fusedops"
-TILES = {"M, K, N": ["M=2049, K=520, N=4104", "M=1000, K=2576, N=1008", "M=4099, K=144, N=4112"],
+TILES = {"M, K, N": ["M=2049, K=528, N=4112", "M=1000, K=2576, N=1008", "M=4099, K=144, N=4112"],
          "E, M, K, N": ["E=5, M=1001, K=520, N=1032", "E=64, M=130, K=264, N=648"]}
 KINDS = ("twin", "tiles", "sizes", "odd")
 

@@ -21,7 +21,7 @@
 #
 # KERNELBENCHX names a checkout of github.com/BonnieW05/KernelBenchX at fd41922, which graders and equivalence read.
 set -u
-[ $# -ge 3 ] || { sed -n 's/^# \{0,1\}//; 3,27p' "$0" >&2; exit 2; }
+[ $# -ge 3 ] || { sed -n 's/^# \{0,1\}//; 3,22p' "$0" >&2; exit 2; }
 programs=$(cd "$1" && pwd) || exit 2
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
@@ -66,15 +66,16 @@ ladders() {
 honest() {
   "$python" tools/tasks/honest_kernels.py "$out/honest" --cuda
   part honest "$python" bench/gpu/seeds.py "$assay" "$out/kernelbenchx_seeds.json" "$out/honest" kernelbenchx \
-    --seconds "$limit" --each 7
+    --seconds "$limit" --each "$each"
 }
 
 kernels() { # benches of one run and store share the kernels between them
   "$python" tools/tasks/honest_kernels.py "$out/honest" --cuda
   "$assay" doctor --calibrate --store "$out/kernels.sqlite" >/dev/null 2>&1
-  gpus=$(nvidia-smi --query-gpu=index --format=csv,noheader | wc -l)
+  visible=${CUDA_VISIBLE_DEVICES:-$(nvidia-smi --query-gpu=index --format=csv,noheader | paste -sd, -)}
+  gpus=$(echo "$visible" | tr , '\n' | wc -l)
   for i in $(seq 0 $((gpus * each - 1))); do
-    CUDA_VISIBLE_DEVICES=$((i % gpus)) timeout -s INT -k 60 "$limit" "$assay" bench kernelbenchx --from "$out/honest" \
+    CUDA_VISIBLE_DEVICES=$(echo "$visible" | cut -d, -f$((i % gpus + 1))) timeout -s INT -k 60 "$limit" "$assay" bench kernelbenchx --from "$out/honest" \
       --workload size05 --device cuda --no-probes --checks 1 --samples 30 --budget 60 --baseline torch.eager \
       --run kernels --store "$out/kernels.sqlite" >"$out/kernels_$i.txt" 2>&1 &
   done

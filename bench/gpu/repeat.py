@@ -168,6 +168,7 @@ def main():
     calls.append(common.call_of("bench/gpu/repeat.py", ["ASSAY", *sys.argv[2:]], gpus=o.gpus, each=o.each))
     with tempfile.TemporaryDirectory() as folder:
         todo, have = wanted(o, folder), collections.Counter((r["task"], r["candidate"], r["workload"]) for r in rows)
+        have.subtract((r["task"], r["candidate"], r["workload"]) for r in rows if r["verdict"] == MACHINE)  # once more
         jobs = [key for turn in range(o.times) for key in todo if have[key] <= turn]
         cache = os.path.join(folder, "cache") if "extension" in o.sets else None
 

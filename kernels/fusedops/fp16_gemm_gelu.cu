@@ -10,6 +10,7 @@
 // The copy engine wants rows of a multiple of 16 bytes: other shapes go to a plain kernel.
 // FORM: the form that is thought to be fastest (0), or one of them whatever the shape.
 // assay: tune FORM 0,1,2,3,4,5,6
+// assay: constraint FORM == 0 || K % 8 == 0 && N % 8 == 0
 // assay: let whole = K % 8 == 0 && N % 8 == 0
 // assay: let tiles0 = ceil_div(M, 64) * ceil_div(N, 64)
 // assay: let ns0 = 3255 + ceil_div(tiles0, 132) * (154 * ceil_div(K, 64) + 326)

@@ -21,6 +21,7 @@
 // assay: tune HALVES 1,2
 // FORM: the form that is thought to be fastest (0), or one of them whatever the shape.
 // assay: tune FORM 0,1,2,3,4
+// assay: constraint TURNS + FORM == 0 && HALVES == 1 || K % 16 == 0 && N % 16 == 0
 // assay: let whole = K % 16 == 0 && N % 16 == 0
 // assay: let tiles0 = ceil_div(M, 64) * ceil_div(N, 128)
 // assay: let ns0 = 3944 + ceil_div(tiles0, 132) * (300 * ceil_div(K, 128) + 512)

@@ -58,7 +58,7 @@ const struct cli_column cli_verdict_columns[] = {
     {"unstable", "timing/unstable"},
     {"suspicious", "timing/suspicious"},
     {"baseline", "baselines/0/name"},
-    {"speedup", "baselines/0/ratio"},
+    {"speedup", "baselines/0/speedup"},
     {"detail", "detail"},
     {"seed", "seed"},
     {"secret", "secret"},
