@@ -586,8 +586,7 @@ static void note_elsewhere(struct session *s, const struct runner_report *report
 }
 
 bool session_libraries_fault(const struct session *s, bool fault) {
-  const struct assay_kernels *k = &s->subject->found.kernels;
-  return fault && k->known && k->launches[ASSAY_OWN_KERNELS] == 0;
+  return fault && s->subject->found.libraries_fault;
 }
 
 // Whether there is no plan of a Python candidate, or none that works. What one at another shape answered does not count

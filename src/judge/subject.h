@@ -47,8 +47,10 @@ struct subject_findings {
   char weakness[200]; // which isolation is missing for this candidate; "": none
   int64_t open_ns, plan_ns, bind_ns, fill_ns, call_ns, inspect_ns; // as in assay_durations
   struct assay_kernels kernels;                                    // of the plan for the timed workload
-  double prepare_ns;                                               // of a plan's weights; NaN: it has none
-  struct device_condition condition;                               // when it was last read
+  bool libraries_fault; // the last fault at an address was in a plan that launches kernels of libraries and PyTorch
+                        // alone
+  double prepare_ns;    // of a plan's weights; NaN: it has none
+  struct device_condition condition; // when it was last read
 };
 
 // The part that all subjects begin with. Only subjects write to it.

@@ -19,7 +19,7 @@ static const double MOST_OVERHEAD_NS = 50000;
 static const double MOST_ARMING_NS = 100000;
 
 // What the runner's thread works for a call without a kernel, woken, waiting for the flag and stopped again.
-static const double MOST_FIRST_NS = 30000;
+static const double MOST_FIRST_NS = 100000;
 
 // A call is dropped when the clock probes around it took this much longer than the best probe of the session.
 static const double THROTTLED = 1.3;

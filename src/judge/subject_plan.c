@@ -24,6 +24,7 @@ struct planned {
   struct program *program;
   struct plan plan; // of the bound layout
   bool has_plan;
+  bool libraries_alone;         // the plan launches kernels, and is known to launch none of the candidate's own
   struct stamps_null null_call; // the times of a call without a kernel
   struct stamps_nulls after;    // such calls after the timed ones
   struct stamps stamps;
@@ -193,6 +194,7 @@ static enum assay_status make_plan(struct subject *s, const struct layout *l, st
   if (!status && why.log && !p->log.len)
     buf_puts(&p->log, why.log);
   p->has_plan = !status && why.outcome == PLAN_MADE;
+  p->libraries_alone = p->has_plan && why.shares.known && why.shares.launches[PLAN_OWN] == 0;
   if (p->has_plan && l == s->timed) {
     take_shares(&why.shares, &s->found.kernels);
     take_needs(&p->plan, &s->found.kernels);
@@ -315,6 +317,7 @@ static enum assay_status explain_fault(struct subject *s, struct runner_report *
              "a kernel wrote to an input: it faults with inputs mapped read-only and does not with writable ones");
   } else if (strstr(report->detail, "ILLEGAL_ADDRESS")) {
     report->event = RUNNER_OUT_OF_BOUNDS;
+    s->found.libraries_fault = p->libraries_alone;
   }
   return ASSAY_OK;
 }

@@ -63,7 +63,7 @@ struct elements {
 // Behind a tag that opens an element: its attributes stand in one line, or it is none.
 static void open_one(struct elements *e, const struct name *name, const char *text, size_t n) {
   size_t at = (size_t)(name->text - text) + name->len;
-  while (at < n && text[at] != '>' && text[at] != '\n')
+  while (at < n && text[at] != '>' && text[at] != '\n' && text[at] != '<')
     at++;
   bool empty = at < n && text[at - 1] == '/';
   if (at < n && text[at] == '>' && !empty && e->n_open < MOST_OPEN)

@@ -47,11 +47,14 @@ static void put_code(const struct model_language *l, const json_t *string, struc
   const char *text = json_string_value(string);
   size_t n = json_string_length(string), at = 0;
   struct fence_block b;
-  buf_clear(out);
-  if (find_block(l, text, n, &b))
+  if (find_block(l, text, n, &b)) {
+    buf_clear(out);
     buf_append(out, b.text, b.len);
-  else if (!fence_next(text, n, &at, &b) && !put_decoded(text, n, out))
-    buf_append(out, text, n);
+  } else if (!fence_next(text, n, &at, &b)) {
+    buf_clear(out);
+    if (!put_decoded(text, n, out))
+      buf_append(out, text, n);
+  }
 }
 
 // An array of lines.
@@ -77,17 +80,27 @@ static bool take_lines(const json_t *j, const struct model_language *l, struct b
   return lines;
 }
 
-// Whose words an object has: what a user or a system said is no answer.
+// Whose words an object has: what a user, a system or a tool said is no answer.
 static bool is_question(const json_t *j) {
   const char *role = json_string_value(json_object_get(j, "role"));
-  return role && (strcmp(role, "user") == 0 || strcmp(role, "system") == 0);
+  const char *type = json_string_value(json_object_get(j, "type"));
+  return (role && (strcmp(role, "user") == 0 || strcmp(role, "system") == 0)) ||
+         (type && (strcmp(type, "tool_result") == 0 || strcmp(type, "function_call_output") == 0));
+}
+
+static bool is_code(const struct model_language *l, const json_t *string) {
+  const char *text = json_string_value(string);
+  size_t n = json_string_length(string);
+  struct fence_block b;
+  return text && (bare_looks_like_code(l, text, n) || find_block(l, text, n, &b));
 }
 
 static bool take_named(const json_t *j, const struct model_language *l, struct buf *out) {
   static const char *const members[] = {"code", "kernel", "source", "solution", "content", "result", "response"};
   for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
     const json_t *code = json_object_get(j, members[i]);
-    if (!json_is_string(code) || !bare_has_entry(l, json_string_value(code), json_string_length(code)))
+    if (!json_is_string(code) || !bare_has_entry(l, json_string_value(code), json_string_length(code)) ||
+        (out->len > 0 && !is_code(l, code))) // a sentence about what was found
       continue;
     put_code(l, code, out);
     return true;
@@ -113,13 +126,6 @@ static bool take_inner(const json_t *j, const struct model_language *l, int dept
       return true;
   }
   return false;
-}
-
-static bool is_code(const struct model_language *l, const json_t *string) {
-  const char *text = json_string_value(string);
-  size_t n = json_string_length(string);
-  struct fence_block b;
-  return text && (bare_looks_like_code(l, text, n) || find_block(l, text, n, &b));
 }
 
 // The longest member that looks like code: others may speak of it.

@@ -280,11 +280,16 @@ static bool put_added(const struct model_language *l, const char *text, size_t n
   struct buf file = {0};
   struct line line;
   bool adds = false, found = false;
+  int empty = 0; // lines without a "+", of the file if more of it follows
   for (size_t at = 0; at <= n;) {
     bool more = next_line(text, n, &at, &line);
     bool body = more && adds && starts(&line, "+") && !starts(&line, "+++ ");
-    if (body)
+    if (body) {
+      for (; empty > 0; empty--)
+        buf_puts(&file, "\n");
       put_line(&file, line.text + 1, line.len - 1);
+    } else if (more && adds && file.len && line.len == 0)
+      empty++;
     else if (more && adds && (starts(&line, "+++ ") || starts(&line, "@@") || starts(&line, "\\ ")))
       continue;
     else {
@@ -294,6 +299,7 @@ static bool put_added(const struct model_language *l, const char *text, size_t n
         found = true;
       }
       buf_clear(&file);
+      empty = 0;
       adds = more && (starts(&line, "--- /dev/null") || starts(&line, "*** Add File:"));
     }
     if (!more)

@@ -176,7 +176,7 @@ enum assay_status chart_put_roofline(struct html *w, const struct site *site, co
   if (!status)
     status = score_tasks(rows, n, &q, NULL, &tasks, &n_tasks, err);
   if (!status) {
-    const struct roofs r = {{"", tasks, n_tasks}, peaks_of(site, rows[0]->setting.device)};
+    const struct roofs r = {{"", tasks, n_tasks}, peaks_of(site, q.at.device)};
     chart_put(w, "roofline", draw_roofs, &r);
   }
   base_free(tasks);

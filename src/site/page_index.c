@@ -183,14 +183,16 @@ static enum assay_status put_levels(struct html *w, const struct site *site, str
     frame_empty(w, "The store has no verdict yet. `assay bench kernelbench/1 --from FOLDER` makes some.");
     return ASSAY_OK;
   }
-  int *order = order_levels(site), cards = 0;
+  int *order = order_levels(site), cards = 0, compared = 0;
   if (!order)
     return error_nomem(err, "the overview");
   for (int l = 0; l < site->n_levels && !status; l++) {
     const struct site_level *level = &site->levels[order[l]];
     struct sections all = {0};
-    if (is_compared_only(site, level))
+    if (is_compared_only(site, level)) {
+      compared++;
       continue;
+    }
     status = sections_make(site, level, &all, err);
     if (!status && all.n > 0) {
       if (cards++ == 0) {
@@ -203,7 +205,7 @@ static enum assay_status put_levels(struct html *w, const struct site *site, str
   }
   if (cards)
     html_close(w, EL_UL);
-  else
+  else if (!status && compared)
     frame_empty(w, "All verdicts are of comparisons of makers, below.");
   if (!status)
     status = put_speeds(w, site, order, err);

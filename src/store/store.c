@@ -46,11 +46,14 @@ static enum assay_status configure(struct store *s, struct assay_error *err) {
 // system, or somebody else's folder. SQLite reads such a file without its journal's help only when told that nobody
 // changes it meanwhile.
 static bool is_fixed(const char *path) {
-  char text[MAX_PATH_BYTES + 8];
+  char text[MAX_PATH_BYTES + 16];
   struct stat st;
-  snprintf(text, sizeof text, "%s-wal", path);
-  if (stat(text, &st) == 0 && st.st_size > 0)
-    return false;
+  static const char *const journals[] = {"-wal", "-journal"};
+  for (size_t i = 0; i < sizeof journals / sizeof *journals; i++) {
+    snprintf(text, sizeof text, "%s%s", path, journals[i]);
+    if (stat(text, &st) == 0 && st.st_size > 0)
+      return false;
+  }
   snprintf(text, sizeof text, "%s", path);
   *strrchr(text, '/') = '\0';
   return faccessat(AT_FDCWD, text[0] ? text : "/", W_OK, AT_EACCESS) != 0;
@@ -62,7 +65,7 @@ static int open_db(struct store *s, int flags) {
     return sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | flags, NULL);
   struct buf uri = {0};
   buf_puts(&uri, "file:");
-  for (const char *at = s->path; *at; at++)
+  for (const char *at = s->path + (strspn(s->path, "/") > 1 ? strspn(s->path, "/") - 1 : 0); *at; at++)
     buf_printf(&uri, strchr("?#%", *at) ? "%%%02x" : "%c", (unsigned char)*at);
   buf_puts(&uri, "?immutable=1");
   int code =

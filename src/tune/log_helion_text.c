@@ -30,9 +30,8 @@ struct generation {
 struct search {
   struct tune_log_reader *r;
   struct generation now;
-  double before_s; // when the generation before ended
-  long put;        // trials of this search
-  long wrong;      // those of this generation that stand by themselves
+  long put;   // trials of this search
+  long wrong; // those of this generation that stand by themselves
 };
 
 // "[43s] TEXT": the text; NULL: it does not begin so.
@@ -82,7 +81,6 @@ static enum assay_status end_generation(struct search *s, struct assay_error *er
     t.detail = "the fastest of its generation";
     status = put(s, &t, g->at_s, err);
   }
-  s->before_s = g->at_s;
   s->wrong = 0;
   return status;
 }

@@ -8,6 +8,9 @@
 // Larger memory is taken for workspace. Its contents are not looked at unless it is tried whether anybody reads them.
 static const uint64_t MOST_CONTENT = (uint64_t)64 << 20;
 
+// ... and of all that is tried, on the host meanwhile.
+static const uint64_t MOST_TRIED = (uint64_t)4 << 30;
+
 // What the allocation holds; NULL when it is larger than `most` or cannot be read.
 static uint8_t *download(const struct lift *l, const struct allocation *a, uint64_t most) {
   const struct cuda_driver *cu = l->driver.cu;
@@ -79,12 +82,13 @@ static void upload(const struct lift *l, const struct allocation *a) {
     (void)l->driver.cu->cuMemcpyHtoDAsync(a->real, a->content, a->bytes, NULL);
 }
 
-// Zeros, and what it held becomes its content.
-static bool empty(const struct lift *l, struct allocation *a) {
+// Zeros, and what it held becomes its content, for which there is so much room.
+static bool empty(const struct lift *l, struct allocation *a, uint64_t *room) {
   base_free(a->content);
-  a->content = download(l, a, UINT64_MAX);
+  a->content = download(l, a, *room);
   if (!a->content)
     return false;
+  *room -= a->bytes;
   if (a->owner != ALLOCATION_HOST)
     return l->driver.cu->cuMemsetD8Async(a->real, 0, a->bytes, NULL) == CUDA_SUCCESS;
   memset((void *)(uintptr_t)a->real, 0, a->bytes);
@@ -93,6 +97,7 @@ static bool empty(const struct lift *l, struct allocation *a) {
 
 int lift_left_overs(struct lift *l, enum lift_left_overs what) {
   int n = 0;
+  uint64_t room = MOST_TRIED;
   bool done = l->driver.cu->cuCtxSynchronize() == CUDA_SUCCESS;
   for (size_t i = 0; i < l->memory.n_allocations; i++) {
     struct allocation *a = &l->memory.allocations[i];
@@ -103,7 +108,7 @@ int lift_left_overs(struct lift *l, enum lift_left_overs what) {
       continue;
     n++;
     if (what == LIFT_EMPTY)
-      done = empty(l, a) && done;
+      done = empty(l, a, &room) && done;
     else if (what == LIFT_PUT_BACK && a->content)
       upload(l, a);
   }

@@ -134,6 +134,9 @@ static void without_a_fence(void **state) {
   expect("#ifdef A\nvoid assay_kernel(int a) {\n#else\nvoid assay_kernel() {\n#endif\n}\n", MODEL_FINISH_STOP,
          MODEL_CODE, "#ifdef A\nvoid assay_kernel(int a) {\n#else\nvoid assay_kernel() {\n#endif\n}\n");
   expect("#ifndef A\n" K "#endif\n\nSo.\n", MODEL_FINISH_STOP, MODEL_CODE, "#ifndef A\n" K "#endif\n");
+  expect("```diff\n--- /dev/null\n+++ b/k.c\n@@ -0,0 +1,3 @@\n+// assay_kernel\n\n+" K "\n```", MODEL_FINISH_STOP,
+         MODEL_CODE,
+         "// assay_kernel\n\n" K); // a line that is empty lacks its "+"
   static const char module[] = "import torch\n\nclass ModelNew:\n    pass\n";
   static const struct {
     const char *before, *after;
@@ -282,6 +285,12 @@ static void in_another_dress(void **state) {
       "{\"type\": \"item.completed\", \"item\": {\"type\": \"agent_message\", \"text\": \"It works :)\\n```c\\nvoid "
       "assay_kernel() "
       "{}\\n```\"}}\n{\"type\": \"turn.completed\", \"usage\": {}}",
+      "{\"type\": \"assistant\", \"input\": {\"content\": \"void assay_kernel() {}\\n\"}}\n{\"type\": \"result\", "
+      "\"result\": "
+      "\"assay_kernel works.\\n```bash\\ncc k.c\\n```\"}",
+      "{\"type\": \"result\", \"result\": \"void assay_kernel() {}\\n\"}\n{\"type\": \"tool_result\", \"content\": "
+      "\"void "
+      "assay_kernel() {\\n}\\n\"}",
       "[{\"type\": \"tool_use\", \"input\": {\"file_text\": \"void assay_kernel() {}\\n\"}}]"};
   for (size_t i = 0; i < sizeof same / sizeof *same; i++)
     expect(same[i], MODEL_FINISH_STOP, MODEL_CODE, K);
@@ -454,6 +463,7 @@ static void long_replies_are_quick(void **state) {
                                       "&lt;",
                                       "<a>",
                                       "<a></a>",
+                                      "<a ",
                                       "cat <<E\n",
                                       "assay_kernel\ncat <<E\n",
                                       "<![CDATA[",
@@ -467,6 +477,8 @@ static void long_replies_are_quick(void **state) {
     size_t n = 0;
     for (; n < BYTES; n += strlen(parts[i]))
       memcpy(text + n, parts[i], strlen(parts[i]));
+    memcpy(text + n, "</a>", 4);
+    n += 4;
     for (int c = 0; c < 2; c++) {
       char hash[65];
       struct assay_error err = {0};

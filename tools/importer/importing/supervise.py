@@ -59,19 +59,29 @@ class Child:
     """pid, and the lines that it writes to a pipe: "at ..." where it is, "end N" before it ends with code N."""
 
     def __init__(self, pid, pipe):
-        self.pid, self.pipe, self.text = pid, pipe, b""
+        self.pid, self.pipe, self.text, self.closed = pid, pipe, b"", False
+
+    def ended(self):
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def line(self, seconds):
-        """The next line, "" when it has ended, or None after these seconds."""
+        """The next line, "" when it has ended, or None after these seconds. Imported code may close the pipe and go on, and
+        end while workers of its own hold it open."""
         end = time.monotonic() + seconds
         while b"\n" not in self.text:
             left = end - time.monotonic()
-            if left <= 0 or not select.select([self.pipe], [], [], left)[0]:
+            if left <= 0:
                 return None
-            more = os.read(self.pipe, MOST)
-            if not more:
+            if self.closed:
+                if self.ended():
+                    return ""
+                time.sleep(min(left, 0.1))
+            elif select.select([self.pipe], [], [], min(left, 1))[0]:
+                more = os.read(self.pipe, MOST)
+                self.closed = not more
+                self.text = (self.text + more)[-MOST:]
+            elif self.ended() and not select.select([self.pipe], [], [], 0)[0]:
                 return ""
-            self.text = (self.text + more)[-MOST:]
         line, _, self.text = self.text.partition(b"\n")
         return line.decode(errors="replace")
 
@@ -84,6 +94,8 @@ class Child:
         for end in (os.killpg, os.kill):
             with contextlib.suppress(OSError):
                 end(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):  # its folder goes next
+            os.waitpid(self.pid, 0)
 
     def result(self):
         """What to exit with: its own code, or why there is none."""
