@@ -630,9 +630,13 @@ def fill_as_declared(tensor, draw):
 
 def fill_tensors(tensors, inputs, low, high):
     """Arbitrary data, since the results are not used, but where the workload's inputs say how it is drawn."""
+    import torch
     for tensor, told in zip(tensors, inputs):
         if told.get("draw"):
             fill_as_declared(tensor, told["draw"])
+        elif tensor.dtype.is_floating_point and tensor.dtype.itemsize == 1:  # PyTorch draws no float8
+            wide = torch.empty(tensor.shape, device=tensor.device)
+            tensor.copy_(wide.uniform_(low, high, generator=generator(tensor.device)))
         elif tensor.dtype.is_floating_point:
             tensor.uniform_(low, high, generator=generator(tensor.device))
         else:

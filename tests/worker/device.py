@@ -187,9 +187,10 @@ def draws(worker):
     assert uniform.min() >= 0.25 and uniform.max() <= 0.5 and uniform.std() > 0.05
     assert torch.allclose(mass.sum(-1), torch.ones(64)) and mass.min() > 0
     assert torch.equal(lower := drawn("normal", 0, 1, tril=True), lower.tril()) and lower.std() > 0.1
-    any_data = torch.empty(64)
-    worker.fill_tensors([any_data], [{"name": "x"}], -2, 3)
-    assert any_data.min() < 0 < any_data.max()
+    for dtype in torch.float32, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2:
+        any_data = torch.zeros(64, dtype=dtype)
+        worker.fill_tensors([any_data], [{"name": "x"}], -2, 3)
+        assert any_data.float().min() < 0 < any_data.float().max()
 
 
 main(sys.argv[1])
