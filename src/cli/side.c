@@ -232,7 +232,7 @@ static enum assay_status add_shape(struct side *s, const struct task *t, const c
   **out = (struct side_shape){.task = arena_strdup(&s->arena, t->name),
                               .workload = workload,
                               .device = "",
-                              .flops = cost.flops + cost.contraction_flops,
+                              .flops = cost.flops + cost.least_contraction_flops,
                               .bytes = cost.input_bytes + cost.output_bytes,
                               .winner = -1};
   return ASSAY_OK;

@@ -65,7 +65,8 @@ class Suite:
         self.tasks, self.files, self.rows = {}, {}, []
 
     def task(self, family, name, title, inputs, outputs, body, workloads, call, kind="bfloat16", repair=None,
-             origin=OURS, shapes=None, probes=None, allow=None, constants=(), contract=None, pytorch=None, domains=(), weight_part=None):
+             origin=OURS, shapes=None, probes=None, allow=None, constants=(), contract=None, pytorch=None, domains=(), weight_part=None,
+             contraction_part=None):
         """outputs: rows (name, type, dims). call: the same in PyTorch, of the inputs by their names and the sizes."""
         key = f"{family}/{name}"
         assert (repair is not None) == any(i.published for i in inputs), key
@@ -78,7 +79,8 @@ class Suite:
         props += [(f"assay.input.{i.name}", i.dist) for i in inputs]
         props += [(f"assay.published.input.{i.name}", i.published) for i in inputs if i.published]
         props += [(k, v) for k, v in (("assay.repair", repair), ("assay.probes", probes), ("assay.lint.allow", allow),
-                                      ("assay.pytorch", pytorch), ("assay.weight_part", weight_part)) if v]
+                                      ("assay.pytorch", pytorch), ("assay.weight_part", weight_part),
+                                      ("assay.contraction_part", contraction_part)) if v]
         check_limits(key, workloads, [i.dims for i in inputs] + [dims for _, _, dims in outputs])
         self.tasks[key] = Task(key, inputs, [output for output, _, _ in outputs], workloads, call, probes)
         self.files[ROOT / family / f"{name}.onnxtxt"] = task_text(name, props, inputs, outputs, body, constants,
@@ -244,6 +246,7 @@ SUITE.task("attention", "bf16_attention", "Attention in bf16", HEADS, [("y", "bf
                  odd=[(2, 16, 1023, 1025, 128), (3, 5, 777, 999, 80)], decode=[(16, 32, 1, 8192, 128)],
                  long=[(1, 16, 16384, 16384, 128)]),
            "F.scaled_dot_product_attention(q, k, v)", shapes="B=1..16, H=1..32, S=1..16384, T=1..16384, D=1..256")
+CAUSAL_PART = "1/2"  # (S + 1) / 2S of all pairs are seen; this holds for every S
 CAUSAL = [Input(i.name, ["B", "H", "S", "D"], NORMAL, None, "bfloat16") for i in HEADS]
 SUITE.task("attention", "bf16_attention_causal", "Attention that looks back only, in bf16", CAUSAL,
            [("y", "bfloat16", ["B", "H", "S", "D"])], ["y = Attention<is_causal = 1>(q, k, v)"],
@@ -251,7 +254,8 @@ SUITE.task("attention", "bf16_attention_causal", "Attention that looks back only
                  size=[(b, h, s, d) for d, h in ((64, 32), (128, 16))
                        for b, s in ((16, 512), (8, 1024), (4, 2048), (2, 4096))],
                  odd=[(2, 16, 1023, 128), (3, 5, 777, 80)], long=[(1, 16, 16384, 128)]),
-           "F.scaled_dot_product_attention(q, k, v, is_causal=True)", shapes="B=1..16, H=1..32, S=1..16384, D=1..256")
+           "F.scaled_dot_product_attention(q, k, v, is_causal=True)", shapes="B=1..16, H=1..32, S=1..16384, D=1..256",
+           contraction_part=CAUSAL_PART)
 GROUPED = [Input("q", ["B", "H", "S", "D"], NORMAL, None, "bfloat16"),
            Input("k", ["B", "G", "S", "D"], NORMAL, None, "bfloat16"),
            Input("v", ["B", "G", "S", "D"], NORMAL, None, "bfloat16")]
@@ -262,7 +266,7 @@ SUITE.task("attention", "bf16_attention_gqa", "Causal attention in bf16 where fo
                  size=[(4, 32, 8, s, 128) for s in (512, 1024, 2048, 4096)],
                  odd=[(2, 32, 8, 1023, 128), (1, 12, 3, 777, 80)], long=[(1, 32, 8, 16384, 128)]),
            "F.scaled_dot_product_attention(q, k.repeat_interleave(4, 1), v.repeat_interleave(4, 1), is_causal=True)",
-           shapes="B=1..4, G=1..8, H=4*G, S=1..4096, D=1..128")
+           shapes="B=1..4, G=1..8, H=4*G, S=1..4096, D=1..128", contraction_part=CAUSAL_PART)
 
 # ---- mixture of experts
 

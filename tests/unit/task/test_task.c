@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "oracle/oracle.h"
+#include "task/metadata.h"
 #include "task/task.h"
 
 #define ROOT ASSAY_SOURCE_DIR "/tasks"
@@ -242,6 +243,25 @@ static void test_least_work(void **state) {
     assert_true(fabs(c.least_contraction_flops - c.contraction_flops / (parts ? 6 : 1)) < 1e-9);
     task_release(&t);
     free(text);
+  }
+}
+
+// Attention that looks back only: no more than the pairs that are seen.
+static void test_causal_work(void **state) {
+  (void)state;
+  static const char *const names[] = {"fusedops/attention/bf16_attention_causal",
+                                      "fusedops/attention/bf16_attention_gqa"};
+  for (int n = 0; n < 2; n++) {
+    struct assay_error err = {0};
+    struct task t = read_task(names[n], false);
+    for (int i = 0; i < t.n_workloads; i++) {
+      struct task_cost c;
+      double length = (double)workload_value(&t.workloads[i], "S");
+      assert_int_equal(task_cost(&t, &t.workloads[i], &c, &err), ASSAY_OK);
+      assert_true(length >= 1 && c.least_contraction_flops > 0);
+      assert_true(c.least_contraction_flops <= c.contraction_flops * (length + 1) / (2 * length) + 1e-9);
+    }
+    task_release(&t);
   }
 }
 
@@ -593,6 +613,7 @@ int main(void) {
       cmocka_unit_test(test_forms),
       cmocka_unit_test(test_other_contracts),
       cmocka_unit_test(test_least_work),
+      cmocka_unit_test(test_causal_work),
       cmocka_unit_test(test_good_text),
       cmocka_unit_test(test_bad_files),
       cmocka_unit_test(test_published_constants),
