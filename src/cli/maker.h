@@ -30,6 +30,7 @@ struct maker_candidate {
   char file[4096];
   char label[4096];  // as stored; a file's own path mostly
   char refusal[256]; // why there is none for this shape; "" where there is one
+  bool cut_off;      // with a refusal: by the user's interrupt, so that the same command goes on
   bool one_shape;    // it is written for this workload alone: asked nowhere else
   double making_s;   // what making or tuning it took
 };

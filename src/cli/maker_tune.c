@@ -57,7 +57,12 @@ static enum assay_status run_tuner(const struct maker_request *r, const char *fi
     status = tuner_run(&o, &result, err);
   if (status || seed > 1)
     return status;
-  if (result.best < 0)
+  out->cut_off = result.best < 0 && atomic_load(r->stop);
+  if (out->cut_off)
+    snprintf(out->refusal, sizeof out->refusal,
+             "cut off after %lld of %lld configurations, before the best was judged in full; the same command goes on",
+             (long long)result.tried, (long long)result.count);
+  else if (result.best < 0)
     snprintf(out->refusal, sizeof out->refusal,
              "no configuration is right at every question and has a time; `assay trials '%.150s'` says why", run);
   snprintf(out->file, sizeof out->file, "%s", result.file);

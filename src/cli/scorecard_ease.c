@@ -8,13 +8,22 @@
 #include "store/trial.h"
 
 struct trials {
+  const struct side *side;
   int knobs, all, failed;
 };
+
+// The run may have trials of what earlier comparisons asked.
+static bool is_compared(const struct side *s, const struct store_trial *t) {
+  for (size_t i = 0; i < s->n; i++)
+    if (strcmp(s->shapes[i].task, t->task) == 0 && strcmp(s->shapes[i].workload, t->workload) == 0)
+      return true;
+  return false;
+}
 
 static bool count_trial(void *arg, const struct store_trial *t) {
   struct trials *c = arg;
   int knobs = 0;
-  if (t->status == STORE_TRIAL_SUMMARY)
+  if (t->status == STORE_TRIAL_SUMMARY || !is_compared(c->side, t))
     return true;
   for (const char *p = t->configuration; p && *p; p++)
     knobs += *p == '=';
@@ -28,7 +37,7 @@ static bool count_trial(void *arg, const struct store_trial *t) {
 
 struct scorecard_ease scorecard_ease_of(const struct side *s, int maker) {
   struct scorecard_ease e = {0};
-  struct trials t = {0};
+  struct trials t = {.side = s};
   struct assay_error ignored = {0};
   char run[SIDE_RUN_BYTES];
   side_tuning_run_of(s, maker, run);

@@ -192,9 +192,10 @@ static void ask(struct side *s, int m, const char *task_path, struct side_shape 
                             .detail = ""};
   enum assay_status status = s->makers[m].maker->yield(&request, &c, &why);
   r->making_s = c.making_s;
-  if (!status && c.refusal[0])
+  if (!status && c.refusal[0]) {
     r->refusal = arena_strdup(&s->arena, c.refusal);
-  else if (!status)
+    r->not_judged = c.cut_off;
+  } else if (!status)
     r->not_judged = (status = judge(s, m, shape, &c, &why)) != ASSAY_OK;
   if (status)
     r->refusal = arena_strdup(&s->arena, why.message);

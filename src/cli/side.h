@@ -13,8 +13,8 @@ enum { SIDE_MOST_MAKERS = 16, SIDE_MOST_SEEDS = 16, SIDE_MOST_SECONDS = 86400 };
 // What a maker came to at one shape.
 struct side_result {
   bool asked;
-  const char *refusal;      // why it has no candidate; NULL: it has one
-  bool not_judged;          // it has one, and this machine cannot judge it: refusal says why, and no letter counts it
+  const char *refusal; // why it has no candidate; NULL: it has one
+  bool not_judged;     // this machine cannot judge it, or making it was cut off: refusal says why, no letter counts it
   const char *label, *file; // of the candidate
   enum assay_reason reason;
   const char *detail;

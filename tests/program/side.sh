@@ -41,6 +41,12 @@ expect 0 "^side, tune.*fusedops.matmul.fp32_matmul" python3 -c "import sqlite3, 
 expect 0 "correctness: part of the shapes that are right" "${side[@]/,tune:$source\/tests\/tuning/}" --scorecard
 expect 0 "^$before$" verdicts
 expect 0 "tune: fusedops/matmul/fp32_matmul ragged1" "$assay" trials "side, tune:$source/tests/tuning, tuning"
+# At one of both shapes: its trials alone are counted.
+json 0 "${side[@]/ragged\[01\]/ragged0}" --json --scorecard
+cp "$work/out" "$work/half.json"
+tried() { python3 -c "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(\"SELECT count(*) FROM trial WHERE run LIKE 'side, tune%' AND workload = 'ragged0'\").fetchone()[0])" "$ASSAY_STORE"; }
+expect 0 "^1 $(tried) True$" python3 -c "import json, sys; half, one = ([e['trials'] for e in json.load(open(f))['ease'] if e['maker'].startswith('tune')][0] for f in sys.argv[1:])
+print(len(json.load(open(sys.argv[1]))['shapes']), half, 0 < half < one)" "$work/half.json" "$work/one.json"
 # Published times of a task that is compared stand on its page; those of others do not.
 sed -n '1p; /bf16_matmul,helion,256x384x512/p' "$source/tests/tuning/logs/published_results.csv" | sed 's/bf16_matmul/fp32_matmul/' >"$work/published.csv"
 expect 0 "" "$assay" trials --read "$work/published.csv" --run results
@@ -79,6 +85,13 @@ expect 0 "^tune.* +1 of 1" "$assay" compare fusedops/matmul/fp32_matmul --with "
   --tuning-seconds 2
 expect 0 "^True$" sh -c '"$1" trials "$2" --json | python3 -c "import json, sys; c = json.load(sys.stdin)[\"curves\"][0]; print(1 <= c[\"tried\"] < 3172)"' \
   sh "$assay" "many, tune:$work/many, tuning"
+# A search that the user cuts off has no letter and is no missing kernel; the same command goes on.
+cut=("$assay" compare fusedops/matmul/fp32_matmul --with "tune:$work/many,files:$source/tests/tuning" --workload ragged1 --samples 12 --threads 2 --run cut --scorecard)
+expect 130 "^ragged1 +not judged +-" timeout --preserve-status -s INT 3 "${cut[@]}"
+cp "$work/out" "$work/cut.txt"
+expect 0 "cut off after [1-9][0-9]* of [0-9]+ configurations, before the best was judged in full; the same command goes on" cat "$work/cut.txt"
+expect 0 "^tune.* +- +- +- +- +-$" cat "$work/cut.txt"
+expect 0 "^tune.* 0 +0 +[1-9][0-9]* +[0-9]+$" cat "$work/cut.txt"
 sed 's/EXTRA 0,/EXTRA 0,,/' "$work/many/matmul.c" >"$work/odd_line.c"
 expect 0 "odd_line.c:1: .*a value is missing" "$assay" compare fusedops/matmul/fp32_matmul --with "tune:$work/odd_line.c" --workload ragged1 --run odd
 # What cannot be judged on this machine is no kernel that is wrong, and counts for no letter.
