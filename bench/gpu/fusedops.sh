@@ -50,11 +50,12 @@ with_of() { # with_of TASK: the makers that have anything for it
   if [ -z "${MAKERS:-}" ] && grep -qs '^// assay: tune' "kernels/fusedops/${1##*/}.cu"; then with_all=$with_all,tune:kernels/fusedops; fi
   echo "$with_all"
 }
+# --foreground: else timeout interrupts its group, too, so that `compare` has two and ends without its table.
 compare() { # compare NAME TASK WORKLOADS [RUN [MAKERS]]: says in NAME.txt what makers side by side came to
   left=$((end - $(date +%s)))
   [ $left -gt 10 ] || { echo "no time left for $1"; return; }
   case ${4:-} in seed*) seed="--seed ${4#seed}" ;; *) seed= ;; esac
-  timeout -s INT $left "$programs/assay" compare "$2" --with "${5:-$(with_of "$2")}" --workload "$3" --device "${DEVICE:-cuda}" --run "${4:-fusedops}" \
+  timeout --foreground -s INT $left "$programs/assay" compare "$2" --with "${5:-$(with_of "$2")}" --workload "$3" --device "${DEVICE:-cuda}" --run "${4:-fusedops}" \
     --scorecard $more $seed >"$out/$1.txt" 2>"$out/$1.err"
 }
 whole() { # whole TASK WORKLOADS: the table of a sweep; what the parts judged is not judged again

@@ -87,7 +87,7 @@ expect 0 "^True$" sh -c '"$1" trials "$2" --json | python3 -c "import json, sys;
   sh "$assay" "many, tune:$work/many, tuning"
 # A search that the user cuts off has no letter and is no missing kernel; the same command goes on.
 cut=("$assay" compare fusedops/matmul/fp32_matmul --with "tune:$work/many,files:$source/tests/tuning" --workload ragged1 --samples 12 --threads 2 --run cut --scorecard)
-expect 130 "^ragged1 +not judged +-" timeout --preserve-status -s INT 3 "${cut[@]}"
+expect 130 "^ragged1 +not judged +-" timeout --foreground --preserve-status -s INT 3 "${cut[@]}"
 cp "$work/out" "$work/cut.txt"
 expect 0 "cut off after [1-9][0-9]* of [0-9]+ configurations, before the best was judged in full; the same command goes on" cat "$work/cut.txt"
 expect 0 "^tune.* +- +- +- +- +-$" cat "$work/cut.txt"
