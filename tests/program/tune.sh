@@ -27,6 +27,22 @@ expect 0 "^(100|[1-9]?[0-9])$" sh -c 'sed "s/\x1b\[[0-9]*[mK]//g; s/.*\r//" <"$1
 # The compiler's messages name the author's lines, though parameters take more.
 { cat "$source/tests/tuning/matmul.c" && echo "int x = ;"; } >"$work/broken.c"
 expect 1 "candidate.c:$(grep -n 'int x = ;' "$work/broken.c" | cut -d: -f1):" "$assay" tune $task "$work/broken.c" --workload ragged1 --trials 1
+# What has no time for a busy machine is tried once more in the same search: the machine is quiet after three configurations.
+ln -s "$source/tests/support/busy" "$work/proc"
+ASSAY_PROC=$work/proc "${tune[@]}" --run busy --parallel 1 >"$work/busy" 2>"$work/progress" &
+tuner=$!
+for _ in $(seq 600); do
+  [ "$(grep -c '^[0-9]*/13' "$work/progress")" -ge 3 ] && break
+  sleep 0.02
+done
+ln -sfn "$source/tests/support/quiet" "$work/proc"
+wait $tuner
+expect 0 "^0$" echo $?
+expect 0 "^best: ROWS=" cat "$work/busy"
+expect 0 "machine too busy" cat "$work/progress"
+json 0 "$assay" trials busy --json
+cp "$work/out" "$work/busy.json"
+expect 0 "^True 13$" field "$work/busy.json" "o['curves'][0]['timed'] >= 9, o['curves'][0]['tried']"
 # Killed in the middle: what was finished stays, and is not done again.
 "${tune[@]}" --run killed --parallel 1 >"$work/killed" 2>"$work/progress" &
 tuner=$!
@@ -54,7 +70,7 @@ import sqlite3, sys
 rows = sqlite3.connect(sys.argv[1]).execute("SELECT status, count(*) FROM trial WHERE run = 'killed' AND status IN ('wrong', 'compile_error') GROUP BY status ORDER BY status")
 print(*(f"{status} {count} " for status, count in rows), sep="")
 END
-order() { grep -o '^[0-9]*/[0-9]* *[^ ]*' "$1"; }
+order() { grep -o '^[0-9]*/[0-9]* *[^ ]*' "$1" | awk '!seen[$0]++'; } # what had no time is tried twice
 for run in one two; do "${tune[@]}" --trials 4 --run $run --parallel 2 >/dev/null 2>"$work/$run"; done
 "${tune[@]}" --trials 4 --run three --seed 5 >/dev/null 2>"$work/three"
 for run in one two three; do order "$work/$run" >"$work/$run.order"; done
