@@ -98,8 +98,10 @@ def sums(rows):
     for side in SIDES:
         out[side] = {"s": round(sum(r[f"{side}_s"] for r in both), 1), "wall_s": round(sum(r[f"{side}_wall_s"] for r in both), 1),
                      "verdicts": dict(collections.Counter(r[f"{side}_verdict"] for r in rows).most_common())}
-    if both:
-        out["ratio"], out["wall_ratio"] = (round(out["now"][k] / out["before"][k], 4) for k in ("s", "wall_s"))
+    for name, key in (("ratio", "s"), ("wall_ratio", "wall_s")):
+        before, now = (sum(r[f"{side}_{key}"] for r in both) for side in SIDES)
+        if before:
+            out[name] = round(now / before, 4)
     return out
 
 

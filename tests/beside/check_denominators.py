@@ -109,11 +109,12 @@ class Denominators(unittest.TestCase):
         self.assertEqual(len(calls), 2)
 
     def test_stages(self):
-        self.assertEqual(denominators.stages_of("max-autotune:tf32:2"), [("max-autotune", "tf32", 2)])
-        self.assertEqual(len(denominators.stages_of(None)), 18)
+        self.assertEqual(denominators.stages_of("max-autotune:tf32:2", 1), [("max-autotune", "tf32", 2)])
+        self.assertEqual(len(denominators.stages_of(None, 1)), 18)
+        self.assertEqual(denominators.stages_of("eager:fp32", 8), [("eager", "fp32", 0)])
         for wrong in "compile", "compile:fp16", "nobody:fp32", "eager:fp32:4":
             with self.assertRaises(SystemExit):
-                denominators.stages_of(wrong)
+                denominators.stages_of(wrong, 1)
 
 
 if __name__ == "__main__":

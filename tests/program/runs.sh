@@ -52,7 +52,7 @@ expect 0 "^newer +kernelbench/1 +2/100 .98 missing. +0.02 .* 0.02 0.02 0.02 0.01
 expect 2 "nosuch" "$assay" score newer --of nosuch
 svg() { python3 -c 'import sys, xml.etree.ElementTree as t; print(t.parse(sys.argv[1]).getroot().findtext("{http://www.w3.org/2000/svg}desc"))' "$1"; }
 expect 0 "plot.svg: fast_p of 2 tasks, small on cpu" "$assay" score newer --baseline old --plot fast_p "$work/plot.svg"
-expect 0 "^Share of all 2 tasks .* as fast as old. newer: 50 % faster" svg "$work/plot.svg"
+expect 0 "^Share of all 2 tasks .* as fast as old. newer: 50 % of the tasks are faster than the baseline" svg "$work/plot.svg"
 expect 0 "plot.svg: distribution of 2 tasks" "$assay" score newer --plot distribution "$work/plot.svg"
 expect 0 "^2 entries, 2 with a time, .* Fastest: kernelbench/1/19, 10" svg "$work/plot.svg"
 expect 0 "plot.svg: roofline of 2 tasks" "$assay" score newer --plot roofline "$work/plot.svg"
