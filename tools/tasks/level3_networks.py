@@ -493,7 +493,7 @@ def tasks(level):
         {"N": 1024}, rows(8, {8192: 384, 1024: 512}),
         [rows(1, {8192: 1, 1024: 1}), rows(7, {8192: 61, 1024: 131}), rows(61, {8192: 97, 1024: 37})], **louder(3))
     add(4, "lenet5", "LeNet-5", lenet, image(4096, 32, 32, CLASSES=20), image(16, 32, 32, CLASSES=20),
-        [image(1, 32, 32, CLASSES=1), image(3, 32, 32, CLASSES=7), image(7, 32, 32, CLASSES=31)], divide="fixed",
+        [image(1, 16, 16, CLASSES=1), image(3, 29, 21, CLASSES=7), image(7, 17, 33, CLASSES=31)], divide="fixed",
         **louder(4, 8))
     add(5, "alexnet", "AlexNet", alexnet, image(1024, 224, 224, CLASSES=1000),
         image(4, 79, 95, CLASSES=100, divide=8),

@@ -19,6 +19,7 @@ VGG = ("N=1..10, H=32..224, W=32..224, C64=2..64, C128=4..128, C256=8..256, C512
 
 # Of images that are flattened or cut into tokens: how many numbers are left follows from height and width.
 SHAPES = {
+    4: "N=1..4096, H=16..64, W=16..64, FEATURES=(16*(((H-4)/2-4)/2)*(((W-4)/2-4)/2)), CLASSES=1..31",
     5: "N=1..1024, H=63..224, W=63..224, C96=3..96, C256=8..256, C384=12..384, "
        "FEATURES=(C256*(((((H-3)/4-1)/2-1)/2-1)/2)*(((((W-3)/4-1)/2-1)/2-1)/2)), C4096=128..4096, CLASSES=1..1000",
     11: VGG,
