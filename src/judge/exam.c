@@ -585,15 +585,11 @@ static void note_elsewhere(struct session *s, const struct runner_report *report
   v->scope = v->elsewhere[0] ? ASSAY_SCOPE_JUDGED : ASSAY_SCOPE_GENERAL;
 }
 
-bool session_libraries_fault(const struct session *s, bool fault) {
-  return fault && s->subject->found.libraries_fault;
-}
-
 // Whether there is no plan of a Python candidate, or none that works. What one at another shape answered does not count
 // then: the recording may be what was wrong, and a process can be asked instead.
 static bool lacks_plan(const struct session *s, const struct runner_report *report) {
-  const bool lacks =
-      report->event == RUNNER_UNRECORDABLE || session_libraries_fault(s, report->event == RUNNER_OUT_OF_BOUNDS);
+  const bool lacks = report->event == RUNNER_UNRECORDABLE ||
+                     (report->event == RUNNER_OUT_OF_BOUNDS && s->subject->found.libraries_fault);
   return lacks && s->kind->without_plan && s->choice.form->python;
 }
 

@@ -280,7 +280,7 @@ static void announce(struct session *s, enum step_name at) {
 // Whether there is no plan, or none that works, but another kind of subject that does without one.
 static bool gives_way(const struct session *s) {
   const bool lacks = s->v->reason == ASSAY_REASON_UNRECORDABLE ||
-                     session_libraries_fault(s, s->v->reason == ASSAY_REASON_OUT_OF_BOUNDS);
+                     (s->v->reason == ASSAY_REASON_OUT_OF_BOUNDS && s->subject->found.libraries_fault);
   return lacks && s->kind->without_plan && s->choice.form->python && s->choice.mode != FORM_PLAN;
 }
 

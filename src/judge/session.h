@@ -80,10 +80,6 @@ struct session *judge_session(struct assay_job *job);
 void session_decide(struct session *s, enum assay_reason reason, const char *fmt, ...) ASSAY_PRINTF(3, 4);
 enum assay_reason session_event_reason(const struct runner_report *r);
 void session_decide_event(struct session *s, const struct runner_report *r);
-// Whether a fault (out of bounds) is one at an address, in a plan whose launches are known to be of libraries' and of
-// PyTorch's kernels alone. They do not fault where they are called as they should be: what they were given besides
-// arguments, such as tables of cuFFT's, is not in the plan. Damaged bands prove a write, whoever's it was.
-bool session_libraries_fault(const struct session *s, bool fault);
 
 // The steps of a judgement (`road` in judge.c), by file. Each reads its input from the session and stores its result
 // there.

@@ -47,9 +47,11 @@ struct subject_findings {
   char weakness[200]; // which isolation is missing for this candidate; "": none
   int64_t open_ns, plan_ns, bind_ns, fill_ns, call_ns, inspect_ns; // as in assay_durations
   struct assay_kernels kernels;                                    // of the plan for the timed workload
-  bool libraries_fault; // the last fault at an address was in a plan that launches kernels of libraries and PyTorch
-                        // alone
-  double prepare_ns;    // of a plan's weights; NaN: it has none
+  // The last fault at an address was in a plan whose launches are known to be of libraries' and of PyTorch's kernels
+  // alone. They do not fault where they are called as they should be: what they were given besides arguments, such as
+  // tables of cuFFT's, is not in the plan. (Damaged bands prove a write, whoever's it was.)
+  bool libraries_fault;
+  double prepare_ns;                 // of a plan's weights; NaN: it has none
   struct device_condition condition; // when it was last read
 };
 

@@ -743,14 +743,10 @@ class Server:
         """Compiling takes longer than a call may. Warming up uses inputs and weights of its own, since the buffers
         could hold anything, also bad indices."""
         import torch
-        told = self.workload["inputs"]
         tensors = [torch.empty_like(tensor) for tensor in self.tensors]
-        weights, inputs = bound(self.workload, tensors)
+        weights, _ = bound(self.workload, tensors)
         set_weights(model.model, weights)
-        with torch.no_grad():
-            for _ in range(WARM_UPS):
-                fill_tensors(tensors, told, 0.01, 1)
-                results_of(model.serve(weights, inputs), self.outputs)
+        self.call_for_nothing(model, weights, tensors)
         set_weights(model.model, self.weights)
         torch.cuda.synchronize()
 
@@ -758,20 +754,23 @@ class Server:
         """A CUDA graph reads weights where they were as it was captured, so a new module captures one while they are where
         they are in every call, whatever they hold now. What it keeps is made anew each time the graph is replayed."""
         import torch
-        told = self.workload["inputs"]
-        tensors = [torch.empty_like(tensor) for tensor in self.tensors]
-        _, inputs = bound(self.workload, tensors)
         try:
             model.make(self.weights)
             model.keeps = None
-            with torch.no_grad():
-                for _ in range(WARM_UPS):
-                    fill_tensors(tensors, told, 0.01, 1)
-                    results_of(model.serve(self.weights, inputs), self.outputs)
+            self.call_for_nothing(model, self.weights, [torch.empty_like(tensor) for tensor in self.tensors])
         except Exception:  # it does not get along with what the weights hold
             model.make(self.weights)
             self.warm_up(model)
         torch.cuda.synchronize()
+
+    def call_for_nothing(self, model, weights, tensors):
+        """The results are not used. `tensors`, of all inputs, are filled before each call; the weights may be among them."""
+        import torch
+        _, inputs = bound(self.workload, tensors)
+        with torch.no_grad():
+            for _ in range(WARM_UPS):
+                fill_tensors(tensors, self.workload["inputs"], 0.01, 1)
+                results_of(model.serve(weights, inputs), self.outputs)
 
     def call(self, nothing):
         """On a GPU a call ends when this process sees the device idle; the judge checks that itself. A call that does

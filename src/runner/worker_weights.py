@@ -194,16 +194,22 @@ def plain_object(value):
     return type(value).__module__ == "candidate" and hasattr(value, "__dict__")
 
 
+def parts_of(value):
+    """What a list, a tuple, a dictionary or an object of the candidate's own is made of."""
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    if isinstance(value, dict):
+        return list(value.values())
+    return list(vars(value).values()) if plain_object(value) else []
+
+
 def tensors_in(value, depth=3):
-    """The tensors in a value, also in lists, tuples, dictionaries and the candidate's own objects."""
+    """The tensors in a value, also in its parts."""
     import torch
     if isinstance(value, torch.Tensor):
         yield value
-    elif isinstance(value, torch.nn.Module) or not depth:
-        return
-    elif isinstance(value, (list, tuple, dict)) or plain_object(value):
-        value = vars(value) if plain_object(value) else value
-        for part in list(value.values() if isinstance(value, dict) else value):
+    elif depth and not isinstance(value, torch.nn.Module):
+        for part in parts_of(value):
             yield from tensors_in(part, depth - 1)
 
 
@@ -218,19 +224,13 @@ def attributes_of(model, module=None):
     return found
 
 
-def parts_of(value):
-    """What a value of a candidate's is made of: members, attributes, what a function has closed over."""
-    if isinstance(value, types.FunctionType):
-        found = []
-        for cell in value.__closure__ or ():
-            with contextlib.suppress(ValueError):  # an empty one
-                found.append(cell.cell_contents)
-        return found
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return list(value)
-    if isinstance(value, dict):
-        return list(value.values())
-    return list(vars(value).values()) if plain_object(value) else []
+def closed_over(value):
+    """What a function has closed over."""
+    found = []
+    for cell in (value.__closure__ if isinstance(value, types.FunctionType) else None) or ():
+        with contextlib.suppress(ValueError):  # an empty one
+            found.append(cell.cell_contents)
+    return found
 
 
 def holds_graph(model):
@@ -242,7 +242,7 @@ def holds_graph(model):
             return True
         if not depth or isinstance(value, (torch.Tensor, torch.nn.Module)):
             return False
-        return any(inside(part, depth - 1) for part in parts_of(value))
+        return any(inside(part, depth - 1) for part in parts_of(value) + closed_over(value))
 
     return any(inside(value, 4) for part in model.modules() for name, value in vars(part).items()
                if name not in ("_parameters", "_buffers", "_modules"))

@@ -401,22 +401,7 @@ static enum assay_status fake_faulty_call(struct subject *s, enum call_mode mode
   return ASSAY_OK;
 }
 
-static enum assay_status fake_faulty_create(const struct subject_env *env, struct subject **out,
-                                            struct assay_error *err);
-
-static const struct subject_ops fake_faulty_plan = {.mode = "plan",
-                                                    .without_plan = &subject_process,
-                                                    .create = fake_faulty_create,
-                                                    .finish_build = fake_finish_build,
-                                                    .load = fake_load_well,
-                                                    .bind = fake_faulty_bind,
-                                                    .fill = fake_fill,
-                                                    .call = fake_faulty_call,
-                                                    .output = no_output,
-                                                    .read_output = fake_read,
-                                                    .leave = fake_leave,
-                                                    .log = fake_log,
-                                                    .close = fake_close};
+static struct subject_ops fake_faulty_plan; // fake_plan_of_one with these calls
 
 static enum assay_status fake_faulty_create(const struct subject_env *env, struct subject **out,
                                             struct assay_error *err) {
@@ -429,6 +414,10 @@ static void likewise_where_a_librarys_kernels_fault(void **state) {
   write_candidate(path);
   struct assay_judge_options o = options_of(path, NULL);
   o.timing = false;
+  fake_faulty_plan = fake_plan_of_one;
+  fake_faulty_plan.create = fake_faulty_create;
+  fake_faulty_plan.bind = fake_faulty_bind;
+  fake_faulty_plan.call = fake_faulty_call;
   fake_libraries_fault = true;
   struct assay_verdict v = judge(&o, &fake_faulty_plan);
   if (v.reason != ASSAY_REASON_PASS)
