@@ -159,20 +159,24 @@ def write_sources(folder):
     print(f"{folder}: {found} of {len(wanted)} kernels as they were judged, from the history")
 
 
+def put(path, text, check, again):
+    """Writes the lines, or ends where the file has others; `again` makes them."""
+    if check:
+        with open(path, encoding="utf-8") as file:
+            if file.read() != text:
+                sys.exit(f"{path} is not what the results give: run {again}")
+    else:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    print(f"{path}: {text.count(chr(10)) - 1} verdicts, {len(text) / 1e3:.0f} kB")
+
+
 def main():
     if len(sys.argv) == 3 and sys.argv[1] == "--sources":
         return write_sources(sys.argv[2])
-    text = whole()
-    if sys.argv[1:] == ["--check"]:
-        with open(OUT, encoding="utf-8") as file:
-            if file.read() != text:
-                sys.exit(f"{OUT} is not what the results give: run bench/leaderboard.py")
-    elif sys.argv[1:]:
+    if sys.argv[1:] not in ([], ["--check"]):
         sys.exit(__doc__)
-    else:
-        with open(OUT, "w", encoding="utf-8") as file:
-            file.write(text)
-    return print(f"{OUT}: {text.count(chr(10)) - 1} verdicts, {len(text) / 1e3:.0f} kB")
+    return put(OUT, whole(), bool(sys.argv[1:]), "bench/leaderboard.py")
 
 
 if __name__ == "__main__":
