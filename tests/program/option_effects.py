@@ -52,8 +52,9 @@ BENCH = of_judge(B) | {
     "twins": (B + QUIET, ["--twins"]), "workload": (B + QUIET + ["--json"], ["--workload=M=4, N=5"]),
     "color": (["nosuch"] + B[1:], ["--color=always"])}
 
-SIZES = "--workload=M=64, N=64, K=64"  # a smaller product may take no longer than a call without a kernel: no time
-TT = [SIZES if w.startswith("--workload") else w for w in TIMED if w not in ("--no-store", "--secret=2")]
+SIZES = "--workload=M=8, N=8, K=8"
+TIMED_SIZES = "--workload=M=64, N=64, K=64"  # a smaller product may take no longer than a call without a kernel: no time
+TT = [TIMED_SIZES if w.startswith("--workload") else w for w in TIMED if w not in ("--no-store", "--secret=2")]
 TQ = [SIZES if w.startswith("--workload") else w for w in KEPT]
 T = ["fusedops/matmul/fp32_matmul", "TUNED", "--trials=1", "--run=t"]
 MAKES = ["fusedops/matmul/fp32_matmul", "--with=files:TUNED"]
