@@ -19,11 +19,9 @@ TEXT. --table prints what OUT.json holds, and judges nothing.
 import json
 import math
 import os
-import queue
 import re
 import sys
 import threading
-import time
 
 import common
 
@@ -155,35 +153,22 @@ def main():
     if options.table:
         print_tables(result["rows"])
         return
-    result["calls"].append({"command": " ".join(["bench/gpu/fusedops_kernels.py", "ASSAY", "OUT.json", *sys.argv[3:]]),
-                            "date": time.strftime("%Y-%m-%d"), "machine": common.machine(),
-                            "commit": common.run(["git", "rev-parse", "--short=12", "HEAD"])[2].decode().strip()})
+    result["calls"].append(common.call_of("bench/gpu/fusedops_kernels.py", ["ASSAY", "OUT.json", *sys.argv[3:]]))
     result["rows"] = [r for r in result["rows"] if r["got"] != "judge_failed"]
     done = {key(r) for r in result["rows"]}
-    end, lock, work = time.monotonic() + options.seconds, threading.Lock(), queue.Queue()
-    for job in all_jobs(options.only):
-        if (job[0], job[1], job[3], job[4]) not in done:
-            work.put(job)
+    lock = threading.Lock()
+    jobs = [job for job in all_jobs(options.only) if (job[0], job[1], job[3], job[4]) not in done]
 
-    def worker(gpu):
-        while time.monotonic() < end:
-            try:
-                job = work.get_nowait()
-            except queue.Empty:
-                return
-            row = judge(options, job, gpu)
-            with lock:
-                result["rows"].append(row)
-                write(options.out, result)
+    def act(job, gpu, _):
+        row = judge(options, job, gpu)
+        with lock:
+            result["rows"].append(row)
+            write(options.out, result)
 
-    workers = [threading.Thread(target=worker, args=(i % options.gpus,)) for i in range(options.gpus * options.each)]
-    for one in workers:
-        one.start()
-    for one in workers:
-        one.join()
+    begun = common.share(jobs, options.gpus, options.each, options.seconds, act)
     print_tables(result["rows"])
-    if not work.empty():
-        print(f"no time left for {work.qsize()} judgements; the same command goes on")
+    if begun < len(jobs):
+        print(f"no time left for {len(jobs) - begun} judgements; the same command goes on")
 
 
 if __name__ == "__main__":
