@@ -53,8 +53,8 @@ expect 2 "nosuch.c,small,judge_failed," judge --csv
 expect 2 "^run,task,candidate,workload,verdict" judge --csv
 expect 2 '<testsuite name="kernelbench/1/19" tests="2" failures="0" errors="1"' judge --junit
 expect 2 "^\| kernelbench/1/19 \| relu.c \| pass" judge --markdown
-"$assay" judge kernelbench/1/19 "$source/tests/cases/relu.c" --no-probes --no-store --baseline "$source/tests/cases/relu.c" --csv \
-  >"$work/beside.csv"
+"$assay" judge kernelbench/1/19 "$source/tests/cases/relu.c" --no-probes --no-store --baseline "$source/tests/cases/relu.c" \
+  --workload "M=512, N=1024" --csv >"$work/beside.csv"
 expect 0 "^fine$" python3 - "$work/beside.csv" <<'P'
 import csv, sys
 row, = csv.DictReader(open(sys.argv[1], newline=""))

@@ -12,7 +12,8 @@ TASK, RELU, SIGMOID = "kernelbench/1/19", str(source / "tests/cases/relu.c"), st
 NOWHERE = "/dev/null/x"
 QUIET = ["--no-timing", "--no-probes", "--no-store", "--seed=1", "--secret=2", "--workload=M=3, N=5"]
 DRAWN = ["--no-timing", "--no-store", "--seed=1", "--secret=2", "--workload=M=3, N=5"]
-TIMED = ["--no-probes", "--no-store", "--seed=1", "--secret=2", "--workload=M=3, N=5", "--samples=20"]
+TIMED_SIZES = "--workload=M=512, N=1024"  # of 3 x 5 a call may take no longer than one without a kernel: no time
+TIMED = ["--no-probes", "--no-store", "--seed=1", "--secret=2", TIMED_SIZES, "--samples=20"]
 KEPT = [word for word in QUIET if word != "--no-store"]
 J = [TASK, RELU]
 LOGS = source / "tests/tuning/logs"
@@ -53,16 +54,23 @@ BENCH = of_judge(B) | {
     "color": (["nosuch"] + B[1:], ["--color=always"])}
 
 SIZES = "--workload=M=8, N=8, K=8"
-TIMED_SIZES = "--workload=M=64, N=64, K=64"  # a smaller product may take no longer than a call without a kernel: no time
-TT = [TIMED_SIZES if w.startswith("--workload") else w for w in TIMED if w not in ("--no-store", "--secret=2")]
-TQ = [SIZES if w.startswith("--workload") else w for w in KEPT]
+TIMED_PRODUCT = "--workload=M=64, N=64, K=64"
+
+
+def of_product(words):
+    """The sizes of a product in place of the rectifier's."""
+    return [(TIMED_PRODUCT if w == TIMED_SIZES else SIZES) if w.startswith("--workload") else w for w in words]
+
+
+TT = of_product(w for w in TIMED if w not in ("--no-store", "--secret=2"))
+TQ = of_product(KEPT)
 T = ["fusedops/matmul/fp32_matmul", "TUNED", "--trials=1", "--run=t"]
 MAKES = ["fusedops/matmul/fp32_matmul", "--with=files:TUNED"]
-BY_TUNE = [MAKES[0], "--with=tune:TUNED", "--no-probes", "--checks=1", "--samples=11", SIZES, "--seed=1", "--secret=2"]
+BY_TUNE = [MAKES[0], "--with=tune:TUNED", "--no-probes", "--checks=1", "--samples=11", TIMED_PRODUCT, "--seed=1", "--secret=2"]
 
 
 def sized(rows):
-    return {name: ([SIZES if w.startswith("--workload") else w for w in without if w != "--no-store"], it) for name, (without, it) in rows.items()}
+    return {name: (of_product(w for w in without if w != "--no-store"), it) for name, (without, it) in rows.items()}
 
 
 M = [TASK, "--attempts=1", "--run=m", "--endpoint=exec:cat REPLY"]

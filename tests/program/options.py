@@ -22,7 +22,7 @@ import sys
 import tempfile
 import threading
 
-from option_effects import CL, EFFECTS, ELSEWHERE, LATER, NOWHERE, RELU, SAME, SIGMOID, TASK
+from option_effects import CL, EFFECTS, ELSEWHERE, LATER, NOWHERE, RELU, SAME, SIGMOID, TASK, TIMED_SIZES
 
 assay, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 COMMANDS = sys.argv[3:]
@@ -190,9 +190,9 @@ def prepare():
     (here / "two").mkdir()
     for kernel in (RELU, SIGMOID):
         shutil.copy(kernel, here / "two")
-    cases = ["kernelbench/1", "--from", str(source / "tests/cases"), "--no-probes"]
-    for run_name, only, more in (("r", "relu.c", ["--no-timing"]), ("s", "sigmoid.c", ["--no-timing"]), ("t", "relu.c", ["--samples=20"]),
-                                 ("u", "relu.c", ["--samples=20"])):
+    cases, timed = ["kernelbench/1", "--from", str(source / "tests/cases"), "--no-probes"], ["--samples=20", TIMED_SIZES]
+    for run_name, only, more in (("r", "relu.c", ["--no-timing"]), ("s", "sigmoid.c", ["--no-timing"]), ("t", "relu.c", timed),
+                                 ("u", "relu.c", timed)):
         code, out = run("bench", *cases, f"--only={only}", f"--run={run_name}", *more)
         expect(code == 0, f"a bench fails: {out}")
     with contextlib.closing(sqlite3.connect(PREPARED)) as store, store:
