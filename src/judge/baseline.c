@@ -166,6 +166,23 @@ enum assay_status baselines_call(struct assay_baselines *b, double samples_ns[MO
   return status;
 }
 
+enum assay_status baselines_null_call(struct assay_baselines *b, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < b->n && !status; i++) {
+    struct member *m = &b->members[i];
+    struct session *s = m->usable ? judge_session(m->job) : NULL;
+    struct runner_report report = {0};
+    if (!s || !s->subject->ops->null_call || s->subject->ops->stamps)
+      continue;
+    status = s->subject->ops->null_call(s->subject, &s->overhead_ns, &report, err);
+    if (!status && report.event != RUNNER_OK) {
+      session_decide_event(s, &report);
+      m->usable = false;
+    }
+  }
+  return status;
+}
+
 void baselines_describe(const struct assay_baselines *b, int i, struct assay_comparison *out) {
   const struct assay_verdict *v = judge_session(b->members[i].job)->v;
   snprintf(out->name, sizeof out->name, "%s", b->names[i]);

@@ -18,6 +18,11 @@ const char *baselines_name(const struct assay_baselines *b, int i); // as the us
 // Makes one cold call of each on fresh inputs. samples_ns: with the protocol's cost; NaN: does not count.
 enum assay_status baselines_call(struct assay_baselines *b, double samples_ns[MOST_BASELINES], struct assay_error *err);
 
+// Where the judge's own clock times calls: measures the protocol's cost of each baseline again by a call without a
+// kernel, as is done for the candidate. Before and after a kernel is loaded it is not the same, and a kernel beside
+// itself must be as fast as itself.
+enum assay_status baselines_null_call(struct assay_baselines *b, struct assay_error *err);
+
 // Fills *out for baseline i, except the pairs and what follows from them.
 void baselines_describe(const struct assay_baselines *b, int i, struct assay_comparison *out);
 double baselines_overhead_ns(const struct assay_baselines *b, int i);

@@ -436,6 +436,8 @@ static enum assay_status measure_null(struct loop *l, struct assay_error *err) {
     status = call_baselines(l, beside, err);
     if (!status)
       status = ops->null_call(l->s->subject, &l->s->overhead_ns, l->report, err);
+    if (!status && l->s->baselines)
+      status = baselines_null_call(l->s->baselines, err);
   }
   return status;
 }

@@ -53,12 +53,12 @@ expect 2 "nosuch.c,small,judge_failed," judge --csv
 expect 2 "^run,task,candidate,workload,verdict" judge --csv
 expect 2 '<testsuite name="kernelbench/1/19" tests="2" failures="0" errors="1"' judge --junit
 expect 2 "^\| kernelbench/1/19 \| relu.c \| pass" judge --markdown
-"$assay" judge kernelbench/1/19 "$source/tests/cases/relu.c" --no-probes --no-store --baseline "$source/tests/cases/relu.c" \
-  --workload "M=512, N=1024" --csv >"$work/beside.csv"
+sed 's/assay_args \*args) {/&\n  for (volatile int64_t i = 0; i < 10000000; i++)\n    ;/' "$source/tests/cases/relu.c" >"$work/slow.c" # a wait for a processor is little beside it
+"$assay" judge kernelbench/1/19 "$work/slow.c" --no-probes --no-store --baseline "$work/slow.c" --samples 12 --csv >"$work/beside.csv"
 expect 0 "^fine$" python3 - "$work/beside.csv" <<'P'
 import csv, sys
 row, = csv.DictReader(open(sys.argv[1], newline=""))
-assert row["baseline"].endswith("relu.c") and 0.1 < float(row["speedup"]) < 10, row
+assert row["baseline"].endswith("slow.c") and 0.1 < float(row["speedup"]) < 10, row
 print("fine")
 P
 expect 2 "for verdicts alone" judge --csv --json
