@@ -174,10 +174,11 @@ static bool make_body(struct exchange *x) {
     return false;
   if (!is_utf8(x->request.model) || !is_utf8(x->request.system) || !is_utf8(x->request.user))
     return false;
-  t->sent = t->wire->fields & ~*x->refused;
+  bool streamed = !x->endpoint->no_stream && !(*x->refused & 1u << WIRE_STREAM);
+  t->sent = (t->wire->fields | (streamed ? 1u << WIRE_STREAM : 0)) & ~*x->refused;
   if (*x->most_tokens > 0 && x->request.max_tokens > *x->most_tokens)
     x->request.max_tokens = http_least_cap(x, *x->most_tokens);
-  json_t *j = t->wire->request(&x->request, *x->refused, !x->endpoint->no_stream);
+  json_t *j = t->wire->request(&x->request, *x->refused, streamed);
   json_t *more = x->endpoint->fields ? json_loads(x->endpoint->fields, 0, NULL) : NULL;
   if (j && more)
     json_object_update(j, more);

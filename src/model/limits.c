@@ -6,27 +6,53 @@
 #include <string.h>
 #include <time.h>
 
-// "1h2m3.5s", "20ms"; 0 where it is no duration.
-static int64_t duration_ns(const char *text) {
+// A number with its unit, at *text, which moves behind them; -1: there is none.
+static double take_part_ns(const char **text) {
   static const struct {
     const char *name;
     double ns;
-  } units[] = {{"ms", 1e6}, {"h", 3600e9}, {"m", 60e9}, {"s", 1e9}}; // "ms" before "m"
+  } units[] = {{"ms", 1e6}, {"min", 60e9}, {"h", 3600e9}, {"m", 60e9}, {"s", 1e9}}; // "ms" before "m"
+  char *end;
+  double n = strtod(*text, &end);
+  if (end == *text || !(n >= 0))
+    return -1;
+  end += *end == ' ';
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    if (strncmp(end, units[i].name, strlen(units[i].name)) == 0) {
+      *text = end + strlen(units[i].name);
+      return n * units[i].ns;
+    }
+  return -1;
+}
+
+static int64_t whole_ns(double ns) {
+  return ns > 0 && ns < 1e18 ? (int64_t)ns : 0;
+}
+
+// "1h2m3.5s", "20ms"; 0 where it is no duration.
+static int64_t duration_ns(const char *text) {
   double all = 0;
   while (*text) {
-    char *end;
-    double n = strtod(text, &end), unit = 0;
-    for (size_t i = 0; i < sizeof units / sizeof *units && end != text && unit == 0; i++)
-      if (strncmp(end, units[i].name, strlen(units[i].name)) == 0) {
-        unit = units[i].ns;
-        end += strlen(units[i].name);
-      }
-    if (unit == 0 || !(n >= 0))
+    double part = take_part_ns(&text);
+    if (part < 0)
       return 0;
-    all += n * unit;
-    text = end;
+    all += part;
   }
-  return all < 1e18 ? (int64_t)all : 0;
+  return whole_ns(all);
+}
+
+int64_t limits_in_words_ns(const char *body) {
+  static const char *const before[] = {"try again in ", "retry in ", "retry after ", "\"retryDelay\": \"",
+                                       "\"retryDelay\":\""};
+  for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+    const char *at = strcasestr(body, before[i]);
+    double all = 0, part = 0;
+    for (at = at ? at + strlen(before[i]) : ""; part >= 0 && *at >= '0' && *at <= '9'; all += part > 0 ? part : 0)
+      part = take_part_ns(&at); // "24 seconds" is 24 s, and the rest of a word
+    if (whole_ns(all) > 0)
+      return whole_ns(all);
+  }
+  return 0;
 }
 
 int64_t limits_wait_ns(const char *reset, int64_t wall_ns) {

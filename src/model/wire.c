@@ -167,7 +167,7 @@ bool wire_take_whole(const struct wire *w, struct wire_reply *r, const char *dat
   size_t skip = n >= strlen(mark) && memcmp(data, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
   json_t *j = load(data + skip, n - skip);
   bool fine = json_is_object(j);
-  if (fine && json_object_get(j, "error") && !json_is_null(json_object_get(j, "error")))
+  if (fine && wire_is_error(json_object_get(j, "error")))
     wire_fail(r, json_object_get(j, "error"));
   else if (fine)
     w->whole(r, j);

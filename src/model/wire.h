@@ -21,7 +21,7 @@ struct wire_reply {
 };
 
 // Optional fields of a request that a server may refuse; X(ID, name). "system" is the message of that role: its text
-// then begins the user's.
+// then begins the user's. Without "stream" the reply is asked for as a whole.
 #define WIRE_FIELDS(X)                                                                                                 \
   X(TEMPERATURE, "temperature")                                                                                        \
   X(SEED, "seed")                                                                                                      \
@@ -29,7 +29,8 @@ struct wire_reply {
   X(MAX_COMPLETION_TOKENS, "max_completion_tokens")                                                                    \
   X(STREAM_OPTIONS, "stream_options")                                                                                  \
   X(SYSTEM, "system")                                                                                                  \
-  X(STORE, "store")
+  X(STORE, "store")                                                                                                    \
+  X(STREAM, "stream")
 enum wire_field {
 #define WIRE_FIELD_ID(id, name) WIRE_##id,
   WIRE_FIELDS(WIRE_FIELD_ID)
@@ -41,7 +42,7 @@ unsigned wire_fields_of(const char *names); // "temperature,seed" as bits; NULL:
 
 struct wire {
   const char *name, *path; // "chat", "/chat/completions"
-  unsigned fields;         // bit i: requests have field i unless it was refused
+  unsigned fields;         // bit i: requests have field i unless it was refused; all that stream have "stream"
   // The body without the fields of `refused`. NULL: no memory.
   json_t *(*request)(const struct model_request *r, unsigned refused, bool stream);
   void (*event)(struct wire_reply *r, const char *event, const json_t *j); // one of a stream
@@ -72,11 +73,17 @@ bool wire_error_is_key(const struct wire_error *e);              // in words, wh
 bool wire_error_is_place(const char *kind, const char *message); // no such model or path, likewise
 bool wire_error_is_too_long(const struct wire_error *e);         // the prompt, for the model
 bool wire_error_is_cap(const struct wire_error *e);              // the cap on tokens is larger than the model allows
+bool wire_error_is_too_large(const struct wire_error *e);        // the request, for a limit of tokens a minute
+bool wire_error_is_crash(const struct wire_error *e);            // of the server, whatever the status
+bool wire_error_is_system(const struct wire_error *e);           // the model's template has no such role
 bool wire_error_is_refusal(const struct wire_error *e);          // of the prompt, by a filter
 bool wire_error_is_field(const struct wire_error *e, enum wire_field f); // the server does not take it
 
 // Whether an error that a server sent inside a reply is about the request itself: it would be the same again.
 bool wire_is_own_fault(const struct wire_reply *r);
+
+// Whether the member "error" of an answer is one: some have it in every answer, with nothing in it.
+bool wire_is_error(const json_t *error);
 
 // For the protocols.
 void wire_fail(struct wire_reply *r, const json_t *error);

@@ -52,7 +52,7 @@ static json_t *chat_request(const struct model_request *r, unsigned refused, boo
 }
 
 static void take_usage(struct wire_reply *r, const json_t *usage) {
-  if (!json_is_object(usage))
+  if (json_object_size(usage) == 0) // none, or an empty one after those that count
     return;
   r->usage.input = wire_number(usage, "prompt_tokens");
   r->usage.output = wire_number(usage, "completion_tokens");
@@ -60,6 +60,10 @@ static void take_usage(struct wire_reply *r, const json_t *usage) {
   if (r->usage.cached < 0) // DeepSeek
     r->usage.cached = wire_number(usage, "prompt_cache_hit_tokens");
   r->usage.reasoning = wire_number(json_object_get(usage, "completion_tokens_details"), "reasoning_tokens");
+  // xAI and Gemini count thoughts in the total alone: they are paid for as output.
+  int64_t total = wire_number(usage, "total_tokens");
+  if (r->usage.input > 0 && r->usage.output >= 0 && total - r->usage.input > r->usage.output)
+    r->usage.output = total - r->usage.input;
 }
 
 // OpenAI's names, and those of others: Gemini and Mistral; SGLang, OpenRouter and DeepSeek for an answer that broke
@@ -130,7 +134,7 @@ static const json_t *first_choice(const json_t *j) {
 static void chat_event(struct wire_reply *r, const char *event, const json_t *j) {
   const json_t *error = json_object_get(j, "error");
   const json_t *choice = first_choice(j);
-  if ((error && !json_is_null(error)) || strcmp(event, "error") == 0) {
+  if (wire_is_error(error) || strcmp(event, "error") == 0) {
     wire_fail(r, error ? error : j);
     return;
   }

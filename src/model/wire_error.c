@@ -1,18 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // What servers say where a request failed.
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/printable.h"
 #include "model/wire.h"
 
-// {"message", "type" or "code"}, or a text.
+// {"message", "type" or "code"}, or a text; of an object that has no message, all of it.
 static void read_error(const json_t *error, char *kind, size_t kind_size, char *message, size_t message_size) {
   const char *code = wire_text(error, "code"), *type = wire_text(error, "type");
   const char *said = json_is_string(error) ? json_string_value(error) : wire_text(error, "message");
+  char *all = said[0] || json_object_size(error) == 0 ? NULL : json_dumps(error, JSON_COMPACT);
   snprintf(kind, kind_size, "%s", code[0] ? code : type);
-  printable_line(said[0] ? said : "the server says no more", message, message_size);
+  printable_line(said[0] ? said : all ? all : "the server says no more", message, message_size);
+  free(all);
+}
+
+bool wire_is_error(const json_t *error) {
+  static const char *const members[] = {"message", "code", "type"};
+  bool says = json_is_string(error) ? json_string_length(error) > 0 : json_is_object(error);
+  // One with members that all say nothing is what some gateways put into every answer.
+  bool known = false, empty = true;
+  for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+    const json_t *value = json_object_get(error, members[i]);
+    known = known || value;
+    empty = empty && (!value || json_is_null(value) || (json_is_string(value) && json_string_length(value) == 0));
+  }
+  return says && !(json_is_object(error) && empty && (known || json_object_size(error) == 0));
 }
 
 void wire_fail(struct wire_reply *r, const json_t *error) {
@@ -37,6 +53,17 @@ static bool read_details(const json_t *detail, struct wire_error *out) {
   return true;
 }
 
+// What is no JSON: of a page its title, else its beginning.
+static void read_page(const char *body, size_t n, struct wire_error *out) {
+  const char *title = strcasestr(body, "<title>"), *end = title ? strcasestr(title, "</title>") : NULL;
+  char text[256];
+  if (end && end - title > 7)
+    snprintf(text, sizeof text, "%.*s", (int)(end - title - 7 < 200 ? end - title - 7 : 200), title + 7);
+  else
+    snprintf(text, sizeof text, "%.*s", (int)(n < 200 ? n : 200), body);
+  printable_line(text[0] ? text : "no explanation", out->message, sizeof out->message);
+}
+
 void wire_read_error(const char *body, size_t n, struct wire_error *out) {
   json_t *j = json_loadb(body, n, JSON_ALLOW_NUL, NULL);
   const json_t *error = json_object_get(j, "error");
@@ -52,11 +79,10 @@ void wire_read_error(const char *body, size_t n, struct wire_error *out) {
   }
   if (json_is_object(error) || json_is_string(error)) {
     read_error(error, out->kind, sizeof out->kind, out->message, sizeof out->message);
-    snprintf(out->param, sizeof out->param, "%s", wire_text(error, "param"));
+    const char *param = wire_text(error, "param");
+    snprintf(out->param, sizeof out->param, "%s", strcmp(param, "None") == 0 ? "" : param); // LiteLLM's, of none
   } else {
-    char text[256];
-    snprintf(text, sizeof text, "%.*s", (int)(n < 200 ? n : 200), body ? body : "");
-    printable_line(text[0] ? text : "no explanation", out->message, sizeof out->message);
+    read_page(body ? body : "", n, out);
   }
   json_decref(j);
 }
@@ -72,8 +98,10 @@ static bool has_any(const char *text, const char *const *words) {
 
 // Codes count wherever they stand: Anthropic's is in the error's details.
 bool wire_error_is_money(const struct wire_error *e, const char *body) {
-  static const char *const kinds[] = {"billing", NULL};
-  static const char *const codes[] = {"insufficient_quota", "credit_balance", "spend_limit", "credit balance", NULL};
+  static const char *const kinds[] = {"billing", "budget_exceeded", "exceeded_current_quota", "arrearage", NULL};
+  static const char *const codes[] = {"insufficient_quota", "credit_balance",           "spend_limit",
+                                      "credit balance",     "budget has been exceeded", "spending limit",
+                                      "any credits",        "purchase more credits",    NULL};
   return has_any(e->kind, kinds) || has_any(e->kind, codes) || has_any(body, codes);
 }
 
@@ -88,20 +116,40 @@ bool wire_error_is_key(const struct wire_error *e) {
 }
 
 bool wire_error_is_place(const char *kind, const char *message) {
-  static const char *const kinds[] = {"model_not_found", NULL};
-  static const char *const words[] = {"model not exist", "no models loaded", "unexpected endpoint", NULL};
+  static const char *const kinds[] = {"model_not_found", "model_not_available", "invalid_model", NULL};
+  static const char *const words[] = {"model not exist",
+                                      "no models loaded",
+                                      "unexpected endpoint",
+                                      "not a valid model",
+                                      "invalid model",
+                                      "model identifier is invalid",
+                                      NULL};
   return has_any(kind, kinds) || has_any(message, words);
 }
 
 bool wire_error_is_too_long(const struct wire_error *e) {
   static const char *const kinds[] = {"context_length", "context_size", NULL};
-  static const char *const words[] = {"context length", "context size", "context window", "prompt is too long", NULL};
+  static const char *const words[] = {"context length",     "context size",      "context window",
+                                      "prompt is too long", "input is too long", "maximum prompt length",
+                                      "input token count",  "model token limit", NULL};
   return has_any(e->kind, kinds) || has_any(e->message, words);
 }
 
+// OpenAI's, of a request that is more than the whole minute's limit: that it says with 429 does not mean "later".
+bool wire_error_is_too_large(const struct wire_error *e) {
+  static const char *const words[] = {"request too large", NULL};
+  return has_any(e->message, words);
+}
+
+bool wire_error_is_crash(const struct wire_error *e) {
+  static const char *const words[] = {"model has crashed", NULL};
+  return has_any(e->message, words);
+}
+
 bool wire_error_is_refusal(const struct wire_error *e) {
-  static const char *const kinds[] = {"content_filter", "content_policy", "safety", NULL};
-  static const char *const words[] = {"content management policy", "flagged", "requires moderation", NULL};
+  static const char *const kinds[] = {"content_filter", "content_policy", "safety", "data_inspection_failed", NULL};
+  static const char *const words[] = {"content management policy", "flagged", "requires moderation",
+                                      "violates usage guidelines", NULL};
   return has_any(e->kind, kinds) || has_any(e->message, words);
 }
 
@@ -116,13 +164,14 @@ bool wire_is_own_fault(const struct wire_reply *r) {
 bool wire_error_is_cap(const struct wire_error *e) {
   static const char *const caps[] = {"max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens",
                                      NULL};
-  static const char *const values[] = {"too large", "at most", "maximum", "less than", "exceed", "must be <=", NULL};
+  static const char *const values[] = {"too large", "at most",    "maximum",  "less than",
+                                       "exceed",    "must be <=", "range of", NULL};
   return (has_any(e->param, caps) || has_any(e->message, caps)) &&
          (has_any(e->message, values) || strcmp(e->kind, "integer_above_max_value") == 0);
 }
 
 // The templates of Gemma and of older models of Mistral, as vLLM and llama.cpp pass their words on.
-static bool is_system(const struct wire_error *e) {
+bool wire_error_is_system(const struct wire_error *e) {
   static const char *const words[] = {"system role", "role system", "role 'system'", "\"system\" role", NULL};
   static const char *const roles[] = {"only user and assistant roles", "roles must alternate user/assistant",
                                       "developer instruction is not enabled", "does not support 'system'", NULL};
@@ -137,7 +186,9 @@ bool wire_error_is_field(const struct wire_error *e, enum wire_field f) {
   char quoted[64];
   size_t n = strlen(name);
   if (f == WIRE_SYSTEM)
-    return is_system(e);
+    return wire_error_is_system(e);
+  if (f == WIRE_STREAM && strcasestr(e->message, "for streaming") && has_any(e->message, words))
+    return true;
   snprintf(quoted, sizeof quoted, "'%s'", name);
   if (e->param[0])
     return strcmp(e->param, name) == 0;
