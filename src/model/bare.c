@@ -21,6 +21,97 @@ bool bare_has_entry(const struct model_language *l, const char *text, size_t n) 
   return false;
 }
 
+// --- the entry point
+
+enum { MOST_HEAD = 1024, MOST_INDENT = 256 }; // of a function; before a name in its line
+
+static bool is_letter(char c) {
+  return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool is_blank(char c) {
+  return isspace((unsigned char)c);
+}
+
+// Whether a list of parameters and a body follow.
+static bool is_function(const char *text, size_t n, size_t at) {
+  size_t end = n - at < MOST_HEAD ? n : at + MOST_HEAD;
+  int open = 0;
+  while (at < end && is_blank(text[at]))
+    at++;
+  if (at == end || text[at] != '(')
+    return false;
+  for (; at < end; at++) {
+    open += text[at] == '(';
+    open -= text[at] == ')';
+    if (open == 0)
+      break;
+  }
+  for (at++; at < end && is_blank(text[at]);)
+    at++;
+  return at < end && text[at] == '{';
+}
+
+// Whether the name at text[at], of k bytes, is where the entry point is made.
+static bool is_defined(const struct model_language *l, const char *text, size_t n, size_t at, size_t k) {
+  size_t line = at;
+  while (line > 0 && at - line < MOST_INDENT && text[line - 1] != '\n')
+    line--;
+  size_t before = at - line;
+  if (memchr(text + at, ':', k)) { // words of a comment
+    for (size_t i = line; i < at; i++)
+      if (!strchr(" \t/*", text[i]) || !text[i])
+        return false;
+    return true;
+  }
+  if ((at > 0 && is_letter(text[at - 1])) || (at + k < n && is_letter(text[at + k])))
+    return false;
+  if (l->braces)
+    return !memmem(text + line, before, "//", 2) && is_function(text, n, at + k);
+  bool assigned = before == 0 && n - at - k > 3 && memcmp(text + at + k, " = ", 3) == 0;
+  return assigned || (before == 6 && memcmp(text + line, "class ", 6) == 0) ||
+         (before == 4 && memcmp(text + line, "def ", 4) == 0);
+}
+
+// A comment that stands for what is not written: "// ...", "# ... (unchanged)".
+static bool is_elided(const char *text, size_t n) {
+  static const char *const dots[] = {"...", "\xe2\x80\xa6"};
+  for (size_t d = 0; d < sizeof dots / sizeof *dots; d++) {
+    const char *at = text;
+    while (at && (at = memmem(at, n - (size_t)(at - text), dots[d], strlen(dots[d])))) {
+      const char *i = at, *comment;
+      while (i > text && (i[-1] == ' ' || i[-1] == '\t'))
+        i--;
+      for (comment = i; i > text && strchr("/*#", i[-1]) && i[-1];)
+        i--;
+      bool is_comment = i < comment;
+      while (i > text && (i[-1] == ' ' || i[-1] == '\t'))
+        i--;
+      if (is_comment && (i == text || i[-1] == '\n'))
+        return true;
+      at += strlen(dots[d]);
+    }
+  }
+  return false;
+}
+
+enum bare_entry bare_entry(const struct model_language *l, const char *text, size_t n) {
+  enum bare_entry found = BARE_NONE;
+  bool body = !l->braces || (n > 0 && memchr(text, '{', n));
+  for (int i = 0; l->entries[i]; i++) {
+    size_t k = strlen(l->entries[i]);
+    const char *at = n > 0 ? memmem(text, n, l->entries[i], k) : NULL;
+    for (; at; at = memmem(at + k, n - (size_t)(at + k - text), l->entries[i], k)) {
+      if (body && is_defined(l, text, n, (size_t)(at - text), k))
+        return is_elided(text, n) ? BARE_ELIDED : BARE_DEFINED;
+      found = BARE_NAMED;
+    }
+  }
+  return found;
+}
+
+// --- brackets
+
 // How many brackets were open where each #if began: of its branches one is compiled.
 enum { MOST_BRANCHES = 32 };
 struct branches {
@@ -86,7 +177,9 @@ static bool begins_with(const char *line, size_t n, const char *const *words) {
 }
 
 static bool is_tag(const char *line, size_t n) {
-  return n > 2 && (line[0] == '<' || (line[0] == '\\' && isalpha((unsigned char)line[1])));
+  // Of HTML, of LaTeX, of Org.
+  return n > 2 &&
+         (line[0] == '<' || (line[0] == '\\' && isalpha((unsigned char)line[1])) || memcmp(line, "#+", 2) == 0);
 }
 
 // Whether a line of the language's files can begin so.
@@ -111,8 +204,58 @@ bool bare_looks_like_code(const struct model_language *l, const char *text, size
   return false;
 }
 
+size_t bare_end(const char *text, size_t n) {
+  size_t to = n;
+  for (size_t at = 0, end; at < n; at = end + 1) {
+    end = line_of(text, n, at);
+    size_t i = at;
+    while (i < end && isspace((unsigned char)text[i]))
+      i++;
+    bool closes = memchr(text + at, '}', end - at) || bare_find(text, end, at, "// assay:") < end ||
+                  (i < end && bare_find(text, end, i, "#endif") == i);
+    to = closes ? (end < n ? end + 1 : n) : to;
+  }
+  for (size_t i = to; i < n; i++)
+    if (strchr("{};#=\\", text[i]) || (text[i] == '/' && i + 1 < n && strchr("/*", text[i + 1])))
+      return n;
+  return bare_open_brackets(text, to) == 0 ? to : n;
+}
+
+// "import torch.nn as nn", "from a import b, c": no sentence begins like it.
+static bool is_import(const char *line, size_t n) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_., ()*";
+  bool from = n > 5 && memcmp(line, "from ", 5) == 0, import = n > 7 && memcmp(line, "import ", 7) == 0;
+  size_t words = 0;
+  if (from ? bare_find(line, n, 5, " import ") == n : !import)
+    return false;
+  for (size_t i = 0; i < n; i++) {
+    if (!line[i] || !strchr(letters, line[i]))
+      return false;
+    words += line[i] == ' ';
+  }
+  return from || words == 1 || bare_find(line, n, 0, " as ") < n || memchr(line, ',', n);
+}
+
+// Python has no brackets that say where it ends: it begins with an import, and ends with the last line that is indented
+// or begins as a file's line does, where words alone follow.
+static bool python_code(const struct model_language *l, const char *text, size_t n, size_t *begin, size_t *len) {
+  size_t from = n, to = 0;
+  for (size_t at = 0, end; at < n; at = end + 1) {
+    end = line_of(text, n, at);
+    if (from == n && is_import(text + at, end - at))
+      from = at;
+    bool indented = at < end && (text[at] == ' ' || text[at] == '\t');
+    if (from < n && at < end && (indented || begins_file(l, text + at, end - at) || strchr(")]}", text[at])))
+      to = end < n ? end + 1 : n;
+  }
+  if (from >= to || bare_entry(l, text + from, to - from) < BARE_ELIDED)
+    return false;
+  *begin = from;
+  *len = to - from;
+  return true;
+}
+
 // C: from the first line that can begin a file to the last bracket that is closed, or the last line for the judge.
-// Python has no brackets that say where it ends: only what has no prose before it.
 bool bare_code(const struct model_language *l, const char *text, size_t n, size_t *begin, size_t *len) {
   size_t from = n, to = 0;
   bool goes_on = false; // the line before ends in a backslash
@@ -126,7 +269,7 @@ bool bare_code(const struct model_language *l, const char *text, size_t n, size_
     if (from == n && begins_file(l, text + i, end - i))
       from = at;
     else if (from == n && !l->braces)
-      return false;
+      return python_code(l, text, n, begin, len);
     bool closes = goes_on || memchr(text + at, '}', end - at) || bare_find(text, end, at, "// assay:") < end ||
                   bare_find(text, end, i, "#endif") == i;
     to = !l->braces || closes ? (end < n ? end + 1 : n) : to;

@@ -13,8 +13,17 @@ bool bare_code(const struct model_language *l, const char *text, size_t n, size_
 // #if the last counts.
 int bare_open_brackets(const char *text, size_t n);
 
+// How much of a candidate's entry point a text has: what calls it or speaks of it names it, what is a candidate defines
+// it. What leaves a part out ("// ... the rest as before") is BARE_ELIDED where it would be the latter.
+enum bare_entry { BARE_NONE, BARE_NAMED, BARE_ELIDED, BARE_DEFINED };
+enum bare_entry bare_entry(const struct model_language *l, const char *text, size_t n);
+
 // Whether any of the names by which a candidate is known is in the text.
 bool bare_has_entry(const struct model_language *l, const char *text, size_t n);
+
+// Where C ends that sentences may follow: behind its last line with a closing bracket, where brackets balance there and
+// what follows has none of C's marks; n: it goes on to the end.
+size_t bare_end(const char *text, size_t n);
 
 // Whether it is more than a sentence with the entry point in it.
 bool bare_looks_like_code(const struct model_language *l, const char *text, size_t n);

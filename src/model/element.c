@@ -85,6 +85,7 @@ bool element_with_code(const struct model_language *l, const char *text, size_t 
   struct elements e = {.n_open = 0};
   int n_names = closed_names(text, n, names);
   size_t looked_at = 0; // elements before it are known
+  enum bare_entry best = BARE_NAMED;
   bool found = false;
   for (size_t at = 0; n_names > 0 && at < n;) {
     const char *tag = memchr(text + at, '<', n - at);
@@ -104,8 +105,10 @@ bool element_with_code(const struct model_language *l, const char *text, size_t 
       continue;
     size_t begin = e.open[i].text, end = (size_t)(tag - text);
     looked_at = at;
-    if (!bare_looks_like_code(l, text + begin, end - begin))
+    enum bare_entry entry = bare_entry(l, text + begin, end - begin);
+    if (entry < best || !bare_looks_like_code(l, text + begin, end - begin))
       continue;
+    best = entry;
     begin += begin < end && text[begin] == '\r';
     begin += begin < end && text[begin] == '\n';
     *out = (struct fence_block){.tag = text, .text = text + begin, .len = end - begin, .closed = true};

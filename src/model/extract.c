@@ -37,6 +37,13 @@ static bool is_whole(const struct model_language *l, const struct fence_block *b
 
 enum { SCORE_TAG = 1, SCORE_ENTRY = 4, SCORE_WHOLE = 2 };
 
+// What calls the kernel, to show how, is no kernel, and what says "// ... as before" is not all of one.
+static int score_of_entry(enum bare_entry e) {
+  static const int scores[] = {
+      [BARE_NONE] = 0, [BARE_NAMED] = SCORE_ENTRY, [BARE_ELIDED] = SCORE_ENTRY + 1, [BARE_DEFINED] = 2 * SCORE_ENTRY};
+  return scores[e];
+}
+
 struct choice {
   struct fence_block block;
   int score;
@@ -79,14 +86,15 @@ static bool is_patch(const struct model_language *l, const struct fence_block *b
 
 static void consider(const struct model_language *l, const struct model_language *const *others,
                      const struct fence_block *b, enum model_finish finish, struct choice *best, bool *any) {
-  struct choice c = {.block = *b, .whole = is_whole(l, b, finish), .entry = bare_has_entry(l, b->text, b->len)};
+  enum bare_entry entry = bare_entry(l, b->text, b->len);
+  struct choice c = {.block = *b, .whole = is_whole(l, b, finish), .entry = entry != BARE_NONE};
   c.foreign = is_foreign(l, others, b);
   bool patch = is_patch(l, b);
   c.patch = best->patch = best->patch || patch;
   if ((is_no_program(b) && !c.entry) || is_no_source(b) || patch || b->len == 0)
     return;
-  c.score = (has_tag(l, b->tag, b->tag_len) ? SCORE_TAG : 0) + (c.entry ? SCORE_ENTRY : 0) +
-            (c.whole ? SCORE_WHOLE : 0) - (c.foreign ? 8 : 0);
+  c.score = (has_tag(l, b->tag, b->tag_len) ? SCORE_TAG : 0) + score_of_entry(entry) + (c.whole ? SCORE_WHOLE : 0) -
+            (c.foreign ? 8 : 0);
   if (!*any || c.score >= best->score)
     *best = c;
   *any = true;
@@ -162,7 +170,10 @@ static void say(struct model_extract *out, enum model_extraction what, const cha
 static enum unwrapped take_code(const struct model_language *l, const struct fence_block *b, const char *detail,
                                 struct model_extract *out) {
   const char *how = detail;
-  put_block(b, &out->code);
+  struct fence_block own = *b;
+  if (!b->closed && l->braces) // sentences may follow where the last fence was forgotten
+    own.len = bare_end(b->text, b->len);
+  put_block(&own, &out->code);
   enum unwrapped dress = unwrap_code(l, &out->code, &how);
   if (dress == UNWRAP_UNCLEAR)
     buf_clear(&out->code);
@@ -172,7 +183,7 @@ static enum unwrapped take_code(const struct model_language *l, const struct fen
 
 // Code without a fence.
 static bool take_bare(const struct model_language *l, const struct buf *text, struct model_extract *out) {
-  const struct fence_block all = {.text = buf_str(text), .len = text->len};
+  const struct fence_block all = {.text = buf_str(text), .len = text->len, .closed = true};
   size_t begin, len;
   enum unwrapped dress = take_code(l, &all, "without a fence", out);
   if (dress == UNWRAP_UNCLEAR || (dress == UNWRAP_TAKEN && bare_looks_like_code(l, buf_str(&out->code), out->code.len)))
@@ -229,6 +240,21 @@ static bool find_block(const struct buf *text, enum model_finish finish, const s
   return any;
 }
 
+// A file whose first fence was forgotten, so that its last one seems to begin a block: what is before it.
+static bool find_before_fence(const struct buf *text, const struct model_language *l, struct choice *best) {
+  struct fence_block first;
+  size_t at = 0, begin, len;
+  if (!fence_next(text->data, text->len, &at, &first) || first.tag_len > 0)
+    return false;
+  size_t n = (size_t)(first.text - text->data);
+  if (bare_entry(l, text->data, n) < BARE_ELIDED || !bare_code(l, text->data, n, &begin, &len))
+    return false;
+  *best = (struct choice){.block = {.tag = text->data, .text = text->data + begin, .len = len, .closed = true},
+                          .whole = true,
+                          .entry = true};
+  return true;
+}
+
 // <code class="language-c">...</code>, <pre>...</pre>: what web pages and some chats have in the place of fences.
 static bool find_element(const struct buf *text, enum model_finish finish, const struct model_language *l,
                          const struct model_language *const *others, int *n_blocks, struct choice *best) {
@@ -277,6 +303,8 @@ enum assay_status model_extract(const char *reply, size_t n, enum model_finish f
   tidy_text(reply, n, &clean);
   thoughts_leave_out(buf_str(&clean), clean.len, &text, &unfinished);
   bool any = find_block(&text, finish, language, others, &out->n_blocks, &best);
+  if (any && !best.entry && find_before_fence(&text, language, &best))
+    best.foreign = false;
   if (!any && text.data && bare_unquote(text.data, text.len, &unquoted))
     any = find_block(&unquoted, finish, language, others, &out->n_blocks, &best);
   if (!any && text.data)

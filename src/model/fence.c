@@ -103,6 +103,55 @@ static bool closes(const char *line, size_t n, char mark, size_t length) {
   return ends_the_line(line + indent + run, n - indent - run);
 }
 
+// A line of code that the last fence was written behind, "}```": the length of the code; n: it is none.
+static size_t glued(const char *line, size_t n, size_t length) {
+  size_t end = n, run = 0;
+  while (end > 0 && is_space(line[end - 1]))
+    end--;
+  while (run < end && line[end - run - 1] == '`')
+    run++;
+  size_t code = end - run;
+  bool ends = run >= 3 && run == length && code > 0 && !is_space(line[code - 1]) && !memchr(line, '`', code);
+  return ends ? code : n;
+}
+
+// Whether a fence that stands further in than the block's own may is one of two in a comment: the next one is its end.
+static bool is_one_of_two(const char *text, size_t n, size_t at, size_t indent) {
+  enum { MOST_LINES = 200 };
+  for (int i = 0; i < MOST_LINES && at < n; i++) {
+    size_t end = line_end(text, n, at), its;
+    char mark;
+    size_t run = fence_of(text + at, end - at, &its, &mark);
+    if (run > 0)
+      return its == indent && ends_the_line(text + at + its + run, end - at - its - run);
+    at = end + 1;
+  }
+  return false;
+}
+
+// The block's end: of its text, and the place behind the line of its last fence.
+static void find_end(const char *text, size_t n, size_t *at, struct fence_block *out, char mark, size_t length) {
+  bool inner = false; // between two fences in a comment
+  while (*at < n && !out->closed) {
+    size_t begin = *at, end = line_end(text, n, begin), indent;
+    const char *line = text + begin;
+    char its;
+    size_t run = fence_of(line, end - begin, &indent, &its), code = end - begin;
+    *at = end < n ? end + 1 : n;
+    bool deep = run > 0 && indent > out->indent + 3; // CommonMark: no fence
+    if (inner || (deep && is_one_of_two(text, n, *at, indent))) {
+      inner = !(inner && deep);
+      continue;
+    }
+    out->closed = closes(line, end - begin, mark, length);
+    out->len = (size_t)(line - out->text);
+    if (!out->closed && mark == '`' && (code = glued(line, end - begin, length)) < end - begin) {
+      out->closed = true;
+      out->len += code;
+    }
+  }
+}
+
 bool fence_next(const char *text, size_t n, size_t *at, struct fence_block *out) {
   while (*at < n) {
     size_t end = line_end(text, n, *at), length;
@@ -116,13 +165,7 @@ bool fence_next(const char *text, size_t n, size_t *at, struct fence_block *out)
       return true;
     out->text = out->text ? out->text : text + *at; // code may begin in the fence's line
     out->len = 0;
-    while (*at < n && !out->closed) {
-      size_t begin = *at;
-      end = line_end(text, n, begin);
-      out->closed = closes(text + begin, end - begin, mark, length);
-      out->len = (size_t)(text + begin - out->text);
-      *at = end < n ? end + 1 : n;
-    }
+    find_end(text, n, at, out, mark, length);
     if (!out->closed)
       out->len = (size_t)(text + n - out->text);
     return true;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fenced code blocks as in CommonMark 0.31, section 4.5, where a block of no list or quote is concerned: a fence of at
 // least three backticks or tildes, indented by any number of spaces (models put blocks into lists), ended by one at
-// least as long, which a sentence or a token in angle brackets may follow, or by the end of the text. Code may begin in
-// the fence's own line, after the tag, and end there.
+// least as long, which a sentence or a token in angle brackets may follow and code may stand before ("}```"), or by the
+// end of the text. Code may begin in the fence's own line, after the tag, and end there. Two fences that stand further
+// in than the block's own belong to a comment.
 #ifndef MODEL_FENCE_H
 #define MODEL_FENCE_H
 

@@ -29,17 +29,18 @@ static bool put_decoded(const char *text, size_t n, struct buf *out) {
   return decoded;
 }
 
-// The last fenced block with the entry point; false: there is none.
+// The fenced block with most of the entry point, of equals the last; false: there is none.
 static bool find_block(const struct model_language *l, const char *text, size_t n, struct fence_block *out) {
   struct fence_block b;
-  bool found = false;
+  enum bare_entry best = BARE_NONE;
   for (size_t at = 0; fence_next(text, n, &at, &b);) {
-    if (!bare_has_entry(l, b.text, b.len))
+    enum bare_entry entry = bare_entry(l, b.text, b.len);
+    if (entry == BARE_NONE || entry < best)
       continue;
     *out = b;
-    found = true;
+    best = entry;
   }
-  return found;
+  return best != BARE_NONE;
 }
 
 // In the place of what was found before.
@@ -128,6 +129,18 @@ static bool take_inner(const json_t *j, const struct model_language *l, int dept
   return false;
 }
 
+// What stands in members of other names: a notebook's cells.
+static bool take_deeper(json_t *j, const struct model_language *l, int depth, struct buf *out) {
+  const char *name;
+  json_t *value;
+  bool taken = false;
+  json_object_foreach(j, name, value) {
+    if (json_is_object(value) || json_is_array(value))
+      taken = take_value(value, l, depth, out) || taken;
+  }
+  return taken;
+}
+
 // The longest member that looks like code: others may speak of it.
 static bool take_any(json_t *j, const struct model_language *l, struct buf *out) {
   const char *name;
@@ -155,8 +168,8 @@ static bool take_value(const json_t *j, const struct model_language *l, int dept
   }
   if (taken)
     return true;
-  return json_is_object(j) &&
-         (take_named(j, l, out) || take_inner(j, l, depth + 1, out) || take_any((json_t *)j, l, out));
+  return json_is_object(j) && (take_named(j, l, out) || take_inner(j, l, depth + 1, out) ||
+                               take_any((json_t *)j, l, out) || take_deeper((json_t *)j, l, depth + 1, out));
 }
 
 // The text with the characters in its strings that JSON wants written otherwise.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/bare.h"
+#include "model/fence.h"
 
 // How thoughts begin and end, by the templates of the models: DeepSeek, Qwen and others; Mistral; gpt-oss (OpenAI's
 // Harmony); Kimi; Seed; Open-Thoughts.
@@ -19,6 +20,14 @@ static const char *const marks[][2] = {{"<think>", "</think>"},
                                        {"assistantcommentary", "assistantfinal"}, // Harmony without its marks
                                        {"<|begin_of_thought|>", "<|end_of_thought|>"}};
 enum { N_MARKS = sizeof marks / sizeof *marks };
+
+// Whether the text ends within a block of code.
+static bool is_in_block(const char *text, size_t n) {
+  struct fence_block b = {.closed = true};
+  for (size_t at = 0; fence_next(text, n, &at, &b);)
+    ;
+  return !b.closed;
+}
 
 void thoughts_leave_out(const char *reply, size_t n, struct buf *out, size_t *unfinished) {
   size_t at = 0, opens[N_MARKS];
@@ -41,6 +50,10 @@ void thoughts_leave_out(const char *reply, size_t n, struct buf *out, size_t *un
     if (open == n)
       return;
     size_t close = bare_find(reply, n, open, marks[first][1]);
+    if (close == n && is_in_block(reply, open)) { // a word of the program's
+      buf_append(out, reply + open, n - open);
+      return;
+    }
     *unfinished = close == n ? open + strlen(marks[first][0]) : n;
     at = close == n ? n : close + strlen(marks[first][1]);
   }

@@ -36,6 +36,27 @@ static size_t unmeant(const char *text, size_t n, bool lone_cr, const char **bec
   return 0;
 }
 
+// What servers leave of a template where the reply ends.
+static void leave_out_ends(struct buf *out) {
+  static const char *const ends[] = {"<|im_end|>",
+                                     "<|eot_id|>",
+                                     "<|endoftext|>",
+                                     "<|end_of_text|>",
+                                     "<end_of_turn>",
+                                     "<\xef\xbd\x9c"
+                                     "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>"};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends;) {
+    size_t k = strlen(ends[i]), n = out->len;
+    while (n > 0 && strchr(" \t\r\n", out->data[n - 1]) && out->data[n - 1])
+      n--;
+    bool is = n >= k && memcmp(out->data + n - k, ends[i], k) == 0;
+    out->len = is ? n - k : out->len;
+    i = is ? 0 : i + 1;
+  }
+  if (out->data)
+    out->data[out->len] = '\0';
+}
+
 void tidy_text(const char *text, size_t n, struct buf *out) {
   bool lone_cr = n > 0 && memchr(text, '\r', n) && !memchr(text, '\n', n);
   size_t from = 0;
@@ -54,6 +75,7 @@ void tidy_text(const char *text, size_t n, struct buf *out) {
   }
   if (from < n)
     buf_append(out, text + from, n - from);
+  leave_out_ends(out);
 }
 
 // --- HTML

@@ -9,7 +9,8 @@
 #include "base/buf.h"
 
 // The text without byte order marks, characters of no width and terminal escapes; spaces of other kinds are spaces, and
-// lines that end in CR alone end in LF. It is never longer. Check out->failed.
+// lines that end in CR alone end in LF. So are tokens that end a reply ("<|im_end|>"). It is never longer. Check
+// out->failed.
 void tidy_text(const char *text, size_t n, struct buf *out);
 
 // Whether code has the characters of HTML ("&lt;", "&amp;&amp;") in the place of its own.

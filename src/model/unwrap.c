@@ -232,6 +232,7 @@ static enum unwrapped take_document(const struct model_language *l, const struct
                                     const char **how) {
   const char *text = buf_str(code);
   enum unwrapped found = UNWRAP_NOTHING;
+  enum bare_entry best = BARE_NAMED;
   struct line line;
   size_t first = 0;
   for (size_t at = 0; next_line(text, code->len, &at, &line);) {
@@ -241,7 +242,9 @@ static enum unwrapped take_document(const struct model_language *l, const struct
     if (!begins_here(&line, &h) || (found == UNWRAP_NOTHING && bare_has_entry(l, text + first, begin - first)))
       continue;
     bool known = put_document(&h, text, code->len, &at, &document);
-    if (bare_has_entry(l, text + begin, at - begin)) { // the last counts, as of blocks
+    enum bare_entry entry = bare_entry(l, text + begin, at - begin);
+    if (entry >= best) { // the last counts, as of blocks
+      best = entry;
       found = known ? UNWRAP_TAKEN : UNWRAP_UNCLEAR;
       buf_clear(out);
       if (document.len)
@@ -280,6 +283,7 @@ static bool put_added(const struct model_language *l, const char *text, size_t n
   struct buf file = {0};
   struct line line;
   bool adds = false, found = false;
+  enum bare_entry best = BARE_NAMED;
   int empty = 0; // lines without a "+", of the file if more of it follows
   for (size_t at = 0; at <= n;) {
     bool more = next_line(text, n, &at, &line);
@@ -293,7 +297,9 @@ static bool put_added(const struct model_language *l, const char *text, size_t n
     else if (more && adds && (starts(&line, "+++ ") || starts(&line, "@@") || starts(&line, "\\ ")))
       continue;
     else {
-      if (file.len && bare_has_entry(l, file.data, file.len)) {
+      enum bare_entry entry = file.len ? bare_entry(l, file.data, file.len) : BARE_NONE;
+      if (entry >= best) {
+        best = entry;
         buf_clear(out);
         buf_append(out, file.data, file.len);
         found = true;
@@ -310,9 +316,37 @@ static bool put_added(const struct model_language *l, const char *text, size_t n
   return found;
 }
 
+// A file whose every line is an added one, without a head that says so. How many bytes stand before each: 1, with a
+// space 2; 0: it is none.
+static size_t width_of_pluses(const char *text, size_t n) {
+  struct line l;
+  size_t width = 2;
+  int lines = 0;
+  for (size_t at = 0; next_line(text, n, &at, &l);) {
+    if (l.len == 0)
+      continue;
+    if (!starts(&l, "+") || starts(&l, "+++"))
+      return 0;
+    width = l.len > 1 && l.text[1] != ' ' ? 1 : width;
+    lines++;
+  }
+  return lines > 1 ? width : 0;
+}
+
+static bool put_pluses(const struct model_language *l, const char *text, size_t n, struct buf *out) {
+  size_t width = width_of_pluses(text, n);
+  struct line line;
+  for (size_t at = 0; width > 0 && next_line(text, n, &at, &line);) {
+    size_t skip = line.len < width ? line.len : width;
+    put_line(out, line.text + skip, line.len - skip);
+  }
+  return width > 0 && out->len && bare_has_entry(l, out->data, out->len);
+}
+
 static enum unwrapped take_added(const struct model_language *l, const struct buf *code, struct buf *out,
                                  const char **how) {
-  if (!unwrap_has_patch(buf_str(code), code->len) || !put_added(l, buf_str(code), code->len, out))
+  if (!put_pluses(l, buf_str(code), code->len, out) &&
+      (!unwrap_has_patch(buf_str(code), code->len) || !put_added(l, buf_str(code), code->len, out)))
     return UNWRAP_NOTHING;
   *how = "from a patch that adds it";
   return UNWRAP_TAKEN;
@@ -320,7 +354,9 @@ static enum unwrapped take_added(const struct model_language *l, const struct bu
 
 bool unwrap_adds_file(const struct model_language *l, const char *text, size_t n) {
   struct buf file = {0};
-  bool adds = put_added(l, text, n, &file);
+  bool adds = put_pluses(l, text, n, &file);
+  buf_clear(&file);
+  adds = adds || put_added(l, text, n, &file);
   buf_release(&file);
   return adds;
 }
@@ -360,7 +396,12 @@ static enum unwrapped take_cdata(const struct model_language *l, const struct bu
   static const char *const marks[2] = {"<![CDATA[", "]]>"};
   struct line data;
   bool found = false;
+  enum bare_entry best = BARE_NAMED;
   for (size_t at = 0; between(l, code, marks, &at, &data); found = true) {
+    enum bare_entry entry = bare_entry(l, data.text, data.len);
+    if (entry < best)
+      continue;
+    best = entry;
     size_t skip = data.len && data.text[0] == '\n';
     buf_clear(out);
     buf_append(out, data.text + skip, data.len - skip);
@@ -385,6 +426,13 @@ static enum unwrapped take_string(const struct model_language *l, const struct b
     bool raw = before > 0 && (text[before - 1] == 'r' || text[before - 1] == 'R');
     bool format = before > 0 && (text[before - 1] == 'f' || text[before - 1] == 'F');
     size_t skip = starts(&s, "\\\n") ? 2 : starts(&s, "\n");
+    for (int i = 0; l->tags[i] && before == 0; i++) { // it stands for a fence
+      size_t k = strlen(l->tags[i]);
+      if (starts(&s, l->tags[i]) && s.len > k && s.text[k] == '\n') {
+        raw = true;
+        skip = k + 1;
+      }
+    }
     if (format || (!raw && memchr(s.text + skip, '\\', s.len - skip))) {
       *how = "a script would change the text of that string: the file itself is asked for";
       return UNWRAP_UNCLEAR;

@@ -58,6 +58,72 @@ static void the_best_block(void **state) {
   expect(ten, MODEL_FINISH_STOP, MODEL_CODE, "int v9;\n" K);
 }
 
+#define CALL "struct assay_args a;\nassay_kernel(&a);\n"
+#define MAIN "int main(void) {\n  struct assay_args a;\n  assay_kernel(&a);\n}\n"
+
+// What calls the kernel to show how, or leaves a part of it out, is not the kernel, though it stands last.
+static void a_use_is_no_kernel(void **state) {
+  (void)state;
+  static const char *const uses[] = {CALL,
+                                     MAIN,
+                                     "// assay_kernel() {\n" MAIN,
+                                     "void (*f)() = assay_kernel;\n",
+                                     "void my_assay_kernel() {}\n",
+                                     "void assay_kernel() {\n  // ... as before\n  a();\n}\n",
+                                     "void assay_kernel() {\n  /* \xe2\x80\xa6 */\n}\n"};
+  for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+    char reply[512];
+    snprintf(reply, sizeof reply, "```c\n" K "```\nIt is called so:\n```c\n%s```\n", uses[i]);
+    expect(reply, MODEL_FINISH_STOP, MODEL_CODE, K);
+    snprintf(reply, sizeof reply, "To be called so:\n```c\n%s```\nThe file:\n```c\n" K "```\n", uses[i]);
+    expect(reply, MODEL_FINISH_STOP, MODEL_CODE, K);
+    snprintf(reply, sizeof reply, "```c\n%s```\n", uses[i]); // there is nothing else
+    expect(reply, MODEL_FINISH_STOP, MODEL_CODE, uses[i]);
+  }
+  expect("```c\n" CALL "```\nSo:\n```c\nvoid assay_kernel() {\n", MODEL_FINISH_LENGTH, MODEL_CUT_OFF, "");
+  // In what carries several files, too.
+  expect("```bash\ncat > k.c <<'A'\n" K "A\ncat > main.c <<'B'\n" MAIN "B\n```", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("<file><![CDATA[\n" K "]]></file><file><![CDATA[\n" MAIN "]]></file>", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("<k>\n" K "</k>\n<m>\n" MAIN "</m>\n", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("--- /dev/null\n+++ b/k.c\n@@ -0,0 +1 @@\n+" K "--- /dev/null\n+++ b/m.c\n@@ -0,0 +1,3 @@\n+int main(void) "
+         "{\n+  assay_kernel(0);\n+}\n",
+         MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("{\"result\": \"```c\\nvoid assay_kernel() {}\\n```\\nCall it:\\n```c\\nassay_kernel(&a);\\n```\"}",
+         MODEL_FINISH_STOP, MODEL_CODE, K);
+  static const char module[] = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    pass\n";
+  char reply[512];
+  snprintf(reply, sizeof reply, "```python\n%s```\n```python\nmodel = ModelNew()\nassert ModelNew == 1\n```\n", module);
+  struct model_extract x = extract_n(reply, strlen(reply), MODEL_FINISH_STOP, false);
+  assert_string_equal(buf_str(&x.code), module);
+  model_extract_release(&x);
+}
+
+// The first fence or the last one is missing, or stands where CommonMark has none.
+static void fences_that_are_missing(void **state) {
+  (void)state;
+  expect("The file:\n\n#include <x.h>\n" K "```\nThat is it.", MODEL_FINISH_STOP, MODEL_CODE, "#include <x.h>\n" K);
+  expect("```c\nvoid assay_kernel() {}```\nIt works.", MODEL_FINISH_STOP, MODEL_CODE, "void assay_kernel() {}");
+  expect("```c\nint a;\nvoid assay_kernel() {\n}```\n```bash\ncc k.c\n```", MODEL_FINISH_STOP, MODEL_CODE,
+         "int a;\nvoid assay_kernel() {\n}");
+  expect("```c\n// `a` is ```\n" K "```", MODEL_FINISH_STOP, MODEL_CODE, "// `a` is ```\n" K);
+  expect("```c\n" K "\nThis is all of it.\n- It loops.\n", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("```c\n" K "int a;\n", MODEL_FINISH_STOP, MODEL_CODE, K "int a;\n");
+  expect("```c\n" K "<|im_end|>\n", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect(K "<|eot_id|>", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("'''c\n" K "'''\nSo.", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("#+BEGIN_SRC c\n" K "#+END_SRC\n", MODEL_FINISH_STOP, MODEL_CODE, K);
+  // In a comment.
+  expect("```c\n/*\n     ```\n     a\n     ```\n*/\n" K "```", MODEL_FINISH_STOP, MODEL_CODE,
+         "/*\n     ```\n     a\n     ```\n*/\n" K);
+  expect("```c\n" K "     ```\nIt works.\n```bash\ncc k.c\n```", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("```c\n// <think> is a mark\n" K "```", MODEL_FINISH_STOP, MODEL_CODE, "// <think> is a mark\n" K);
+  // A file of which every line is an added one.
+  expect("```diff\n+// assay_kernel\n+\n+" K "```", MODEL_FINISH_STOP, MODEL_CODE, "// assay_kernel\n\n" K);
+  expect("```\n+ // assay_kernel\n+\n+ " K "```", MODEL_FINISH_STOP, MODEL_CODE, "// assay_kernel\n\n" K);
+  expect("{\"cells\": [{\"cell_type\": \"code\", \"source\": [\"void assay_kernel() {\\n\", \"}\\n\"]}]}",
+         MODEL_FINISH_STOP, MODEL_CODE, "void assay_kernel() {\n}\n");
+}
+
 static void no_code(void **state) {
   (void)state;
   expect("", MODEL_FINISH_STOP, MODEL_NO_CODE, "");
@@ -141,11 +207,15 @@ static void without_a_fence(void **state) {
   static const struct {
     const char *before, *after;
     enum model_extraction what;
-  } cases[] = {
-      {"", "", MODEL_CODE}, {"<answer>\n", "</answer>\n", MODEL_CODE}, {"ModelNew it is.\n", "", MODEL_NO_CODE}};
+  } cases[] = {{"", "", MODEL_CODE},
+               {"<answer>\n", "</answer>\n", MODEL_CODE},
+               {"ModelNew it is.\n", "", MODEL_CODE},
+               {"To import torch is all it needs:\n\n", "\nThe class\nis empty; import it.\n", MODEL_CODE},
+               {"Write\nclass ModelNew:\n    so\nand import it.\n", NULL, MODEL_NO_CODE}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char reply[256];
-    snprintf(reply, sizeof reply, "%s%s%s", cases[i].before, module, cases[i].after);
+    snprintf(reply, sizeof reply, "%s%s%s", cases[i].before, cases[i].after ? module : "",
+             cases[i].after ? cases[i].after : "");
     struct model_extract x = extract_n(reply, strlen(reply), MODEL_FINISH_STOP, false);
     assert_int_equal(x.what, cases[i].what);
     assert_string_equal(buf_str(&x.code), x.what == MODEL_CODE ? module : "");
@@ -533,6 +603,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_block),
       cmocka_unit_test(the_best_block),
+      cmocka_unit_test(a_use_is_no_kernel),
+      cmocka_unit_test(fences_that_are_missing),
       cmocka_unit_test(no_code),
       cmocka_unit_test(cut_off),
       cmocka_unit_test(thoughts),
