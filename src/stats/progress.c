@@ -46,6 +46,9 @@ static int downwards(const void *a, const void *b) {
 
 // The highest of speeds is the least of their negatives.
 double stats_best_speed_of_k(double *speeds, int n, int k) {
+  for (int i = 0; i < n; i++)
+    if (isnan(speeds[i])) // it has no place among the others
+      return NAN;
   qsort(speeds, (size_t)n, sizeof *speeds, downwards);
   for (int i = 0; i < n; i++)
     speeds[i] = -speeds[i];

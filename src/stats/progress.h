@@ -40,7 +40,7 @@ bool stats_cost_to(const struct progress_step *steps, int n, double target_ns, d
 double stats_ert(double spent, int successes);
 
 // The expected highest of k of n speeds drawn without replacement; failures are 0, or what one falls back on. The array
-// is put in order. NaN unless 1 <= k <= n.
+// is put in order. NaN unless 1 <= k <= n, and where a speed is not known (NaN).
 double stats_best_speed_of_k(double *speeds, int n, int k);
 
 #endif
