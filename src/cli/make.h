@@ -29,10 +29,12 @@ struct make_row {
 };
 
 // The table on a terminal, which is drawn again in its place.
+enum { MAKE_MOST_ROWS = 12, MAKE_MOST_LINES = MAKE_MOST_ROWS + 2 };
 struct make_live {
   struct make_row *rows; // of all tasks
-  int64_t reports;
-  int drawn; // lines
+  int64_t reports, start_ns;
+  int drawn;                    // lines
+  int lengths[MAKE_MOST_LINES]; // of these, in characters: a terminal that became narrower has wrapped them
   bool stopped;
 };
 

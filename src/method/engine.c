@@ -15,6 +15,7 @@
 enum { MOST_FAILURES = 3 };                  // requests in a row that get no reply: the endpoint is down
 enum { MOST_STORED = 256 };                  // replies that wait for one before them
 static const int64_t LOOK_UP_NS = 200000000; // at most so long until a stop is seen
+static const int64_t SHOWN_EVERY_NS = 1000000000;
 
 static bool stopped(const struct engine *e) {
   return e->ended || (e->o->stop && *e->o->stop);
@@ -193,22 +194,19 @@ static enum assay_status send_more(struct engine *e, struct assay_error *err) {
 
 // --- replies
 
-static void show(const struct engine *e, const struct making *m, const char *what) {
-  struct engine_progress p = {.task = m->task->name,
-                              .index = (int)(m - e->tasks),
-                              .task_calls = m->n,
-                              .step = m->n,
-                              .what = what,
-                              .finished = strcmp(what, "asking") == 0,
+// The whole run; m: with a task, or NULL.
+static struct engine_progress progress_of(const struct engine *e, const struct making *m) {
+  struct engine_progress p = {.task = "",
+                              .index = -1,
+                              .what = "",
                               .verdict = "",
                               .best_ns = NAN,
                               .n_tasks = e->o->n_tasks,
                               .under_way = e->under_way,
+                              .waiting = model_client_waiting(e->o->client),
                               .calls = e->calls,
                               .tokens = e->tokens - e->lost_tokens,
                               .usd = e->without_price ? NAN : e->usd};
-  if (!e->o->progress)
-    return;
   for (int i = 0; i < e->o->n_tasks; i++) {
     const struct method_view v = making_view(e, &e->tasks[i], e->tasks[i].n);
     int64_t best = steps_best(&v, -1);
@@ -218,11 +216,33 @@ static void show(const struct engine *e, const struct making *m, const char *wha
   }
   for (int i = 0; i < e->o->settings.n_models; i++)
     p.cut_prompts += e->models[i].context.n_cut;
+  return p;
+}
+
+static void show(const struct engine *e, const struct making *m, const char *what) {
+  if (!e->o->progress)
+    return;
+  struct engine_progress p = progress_of(e, m);
+  p.task = m->task->name;
+  p.index = (int)(m - e->tasks);
+  p.task_calls = p.step = m->n;
+  p.what = what;
+  p.finished = strcmp(what, "asking") == 0;
   for (int64_t i = 0; i < m->n; i++)
     p.task_usd += m->steps[i].usd;
   if (m->n > 0)
     p.verdict = step_has_verdict(&m->steps[m->n - 1]) ? assay_reason_code(m->steps[m->n - 1].reason)
                                                       : store_outcome_name(m->steps[m->n - 1].outcome);
+  e->o->progress(e->o->progress_arg, &p);
+}
+
+// Nothing happens but that replies are waited for: that it goes on is shown once a second.
+static void show_waiting(const struct engine *e, int64_t *shown_ns) {
+  int64_t now = clock_monotonic_ns();
+  if (!e->o->progress || now - *shown_ns < SHOWN_EVERY_NS)
+    return;
+  *shown_ns = now;
+  struct engine_progress p = progress_of(e, NULL);
   e->o->progress(e->o->progress_arg, &p);
 }
 
@@ -304,6 +324,7 @@ static enum assay_status commit_one(struct engine *e, bool *any, struct assay_er
 static enum assay_status loop(struct engine *e, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   struct model_reply reply;
+  int64_t shown_ns = 0;
   for (;;) {
     bool any = false;
     status = send_more(e, err);
@@ -316,8 +337,11 @@ static enum assay_status loop(struct engine *e, struct assay_error *err) {
     bool idle = !status && !any && e->under_way == 0;
     if (status || (idle && (stopped(e) || (!any_open(e) && !wait_no_longer(e)))))
       return status;
-    if (!any && e->under_way > 0 && model_client_next(e->o->client, LOOK_UP_NS, &reply))
-      status = take_in(e, &reply, err);
+    if (!any && e->under_way > 0) {
+      show_waiting(e, &shown_ns);
+      if (model_client_next(e->o->client, LOOK_UP_NS, &reply))
+        status = take_in(e, &reply, err);
+    }
     if (status)
       return status;
   }

@@ -57,7 +57,7 @@ struct engine_absence {
 
 struct engine_progress {
   const char *task;
-  int index;           // of the task
+  int index;           // of the task; -1: of none, replies are waited for, which is said once a second
   double task_usd;     // its steps' cost; NaN: not known of all
   int64_t task_calls;  // its steps
   int64_t step;        // of the task
@@ -66,6 +66,7 @@ struct engine_progress {
   const char *verdict; // of the task's last step; ""
   double best_ns;      // of the task; NaN
   int tasks_right, n_tasks, under_way;
+  int waiting; // of these under way: to be sent again, when their server is no longer busy
   int64_t calls, tokens;
   int64_t cut_prompts; // that servers seem to have cut, so far
   double usd;          // NaN: not known of all
