@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line of assay make.
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,8 +48,9 @@ enum {
 static long long take_number(const struct argp_state *state, const char *name, const char *arg, long long low,
                              long long high) {
   char *end;
+  errno = 0;
   long long n = strtoll(arg, &end, 10);
-  if (*end || end == arg || n < low || n > high)
+  if (errno || *end || end == arg || n < low || n > high)
     argp_error(state, "--%s takes a number from %lld to %lld, not '%s'", name, low, high, arg);
   return n;
 }

@@ -426,7 +426,7 @@ expect 3 "^2 tasks have no finished step yet$" "$assay" make kernelbench/1/19 ke
 check "no table of nothing" "0" "$(grep -c '^kernelbench/1/' "$work/out")"
 expect 2 "exit code 127" ask --attempts 9 --run missing --endpoint exec:/no/such/program
 for use in "--enough 1.5" "--enough 0" "--patience 0" "--budget-gpu-seconds 0" "--field top_k=4" "--field top_k" "--field stream=true" "--endpoint nowhere" "--endpoint exec:" "--method magic" "--form cobol" "--feedback praise" "--device opencl --form c" \
-  "--temperature 3" "--attempts 0" "--prompts /no/such/folder" "--method refine --attempts 65" "--budget-calls 0"; do
+  "--temperature 3" "--attempts 0" "--prompts /no/such/folder" "--method refine --attempts 65" "--budget-calls 0" "--budget-tokens 99999999999999999999"; do
   # shellcheck disable=SC2086
   expect 2 "." make --run wrong $use
 done
