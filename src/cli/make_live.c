@@ -117,9 +117,9 @@ static void put_foot(const struct make *m, const struct engine_progress *p, cons
   put_clock(clock_monotonic_ns() - m->live.start_ns, clock);
   if (p->waiting > 0)
     snprintf(waiting, sizeof waiting, " (%d wait%s: the server is busy)", p->waiting, p->waiting == 1 ? "s" : "");
-  snprintf(words, sizeof words, "%d/%d right; %s, %lld call%s, %lld tokens%s, %d under way%s, %s", p->tasks_right,
-           p->n_tasks, m->engine.settings.method->name, (long long)p->calls, p->calls == 1 ? "" : "s",
-           (long long)p->tokens, cost, p->under_way, waiting, clock);
+  snprintf(words, sizeof words, "%d/%d right, %s; %s, %lld call%s, %lld tokens%s, %d under way%s", p->tasks_right,
+           p->n_tasks, clock, m->engine.settings.method->name, (long long)p->calls, p->calls == 1 ? "" : "s",
+           (long long)p->tokens, cost, p->under_way, waiting);
   int room = width - 1 - (int)strlen(words) - 3, n = room < BAR ? room : BAR;
   if (n >= 4) {
     bar[0] = '[';
