@@ -115,8 +115,13 @@ def refused(root, out):
     for number in ("nan", "inf"):
         has("is NaN or infinite in every element", tried({"reference": "def run(hidden_states, weight):\n"
                                                           f"    return hidden_states * weight * float('{number}')\n"}))
+    hostile(tried)
     path.write_text("{")
     has("not JSON", refusal([path]))
+    for text, why in (('{"name": ' + "9" * 30 + "}", "64 bits"), ('{"name": NaN}', "no number that can be passed"),
+                      ("[" * 80 + "]" * 80, "64 levels"), ("[" * 100000, "recursion")):
+        path.write_text(text)
+        has(why, refusal([path]))
     lines = out / "d.jsonl"
     lines.write_text('{"axes": {"batch_size": -4}, "inputs": {}, "uuid": "x"}\n')
     has("d.jsonl:1: axes: batch_size: -4 is no extent", tried({}))
@@ -127,6 +132,20 @@ def refused(root, out):
     whole = {"hidden_states": data_set.tensor(["batch_size"], "int32"), "weight": data_set.tensor(["batch_size"])}
     has("hidden_states: path: a text is wanted", tried({"inputs": whole}))
     lines.unlink()
+
+
+def hostile(tried):
+    """Values of other types than the format's, and texts that no parser survives."""
+    axes = data_set.RMSNORM["axes"]
+    for key, value, why in (("op_type", {"a": 1}, "op_type: a text"), ("description", 3, "description: a text"),
+                            ("custom_inputs_entrypoint", ["a"], "custom_inputs_entrypoint: a text"),
+                            ("reference", "def run(x):\n    return " + "-" * 30000 + "x", "nested too deeply"),
+                            ("axes", {**axes, "wide": {"type": "expr", "expression": "-" * 30000 + "1"}}, "nested too deeply"),
+                            ("inputs", {"x": data_set.tensor(["\u00b2"])}, "none of the axes"),
+                            ("inputs", {"x": data_set.tensor(["9" * 5000])}, "none of the axes"),
+                            ("inputs", {"x": data_set.tensor(["batch_size"] * 40)}, "32 dimensions"),
+                            ("inputs", {"x": data_set.tensor(["batch_size"], [])}, "no dtype")):
+        has(why, tried({key: value}))
 
 
 SUPERVISED = """

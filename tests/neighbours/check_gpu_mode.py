@@ -48,6 +48,37 @@ def tasks(root, out):
     has("leads out of the problem's folder", refusal([root / "loop"]))
     (root / "loop/task.yml").write_text("files: [\n")
     has("task.yml cannot be read", refusal([root / "loop"]))
+    hostile(root / "loop")
+
+
+def hostile(folder):
+    """What a stranger's problem may hold, and what is said of it. Nothing is read beyond the set's folder."""
+    files = "files: [{name: reference.py, source: reference.py}]\n"
+    (folder / "link.py").symlink_to(sys.executable)
+    (folder / "broken.py").write_text("def (\n")
+    bomb = "a0: &a0 [x, x]\n" + "".join(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 8)}]\n" for k in range(1, 12))
+    merged = "m0: &m0 {x: 1}\n" + "".join(f"m{k}: &m{k} {{<<: [{', '.join([f'*m{k - 1}'] * 8)}]}}\n" for k in range(1, 12))
+    for text, why in (
+            (bomb, "more than 131072 values"), (merged, "more than 131072 values"), ("x: &x [*x]\n", "without end"),
+            ("x: " + "[" * 5000 + "]" * 5000 + "\n", "recursion"), ("x: " + "[" * 80 + "]" * 80 + "\n", "64 levels"),
+            ("x: !!python/object/apply:os.getcwd []\n", "constructor"), ("x: .nan\n", "no number that can be passed"),
+            ("x: {2020-01-01: 3}\n", "no text"), ("x: 0x" + "f" * 6000 + "\n", "64 bits"), ("x: \"\\ud800\"\n", "half a character"),
+            ("lang: {a: b}\n", "lang: a text"), ("ranking_by: [1]\n", "ranking_by: a text"), ("#" * (1 << 20), "1 MiB"),
+            ("templates: {CUDA: link.py}\n", "leads out")):
+        (folder / "task.yml").write_text(text + files)
+        has(why, refusal([folder]))
+    for row, why in (("{name: a.py, source: /dev/null}", "leads out"), ("{name: a.py, source: ../../../x.py}", "leads out"),
+                     ("{name: a.py, source: \"a\\0\"}", "cannot be read"), ("{name: a.py, source: .}", "it is a folder"),
+                     ("{name: torch.py, source: reference.py}", "a module of the same name"), ("{name: \"\", source: x}", "no name"),
+                     ("{name: utils.py, source: broken.py}", "is not Python")):
+        (folder / "task.yml").write_text(f"files: [{{name: reference.py, source: reference.py}}, {row}]\n"
+                                         "tests: [{rows: 4, seed: 1}]\n")
+        has(why, refusal([folder]))
+    (folder / "task.yml").write_text("files: 3\n")
+    has("files: each has a name and a source", refusal([folder]))
+    (folder / "task.yml").unlink()
+    (folder / "task.yml").symlink_to("/dev/zero")
+    has("no plain file", refusal([folder / "task.yml"]))
 
 
 def own_task(out):

@@ -11,6 +11,7 @@
     module_task.py    all of this in its order
     export.py         a module to an ONNX graph with symbolic dimensions, by torch.export and torch.onnx
 
+    reading.py        files of others as texts, within limits
     flashinfer.py     the files of flashinfer-bench and SOL-ExecBench: Definition, Workload, Solution
     flashinfer_task.py  a Definition with its workloads to a task
     gpu_mode.py       a problem of GPU MODE: task.yml and its files

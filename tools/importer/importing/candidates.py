@@ -8,7 +8,7 @@ import re
 
 import onnx.parser
 
-from . import Refused, flashinfer
+from . import Refused, flashinfer, reading
 from .source_names import plain_name
 
 PYTHON = {"python", "triton", "pytorch", "cute_dsl", "cutile", "cudnn_frontend", "tilelang"}
@@ -76,7 +76,7 @@ class Interface:
     def definition(self, path, given):
         """That of the file that is named, or the one that the task keeps."""
         if given:
-            return flashinfer.Definition(flashinfer.load(given), given)
+            return flashinfer.Definition(reading.json_file(given), given)
         kept = self.properties.get("flashinfer_bench.definition")
         if not kept:
             raise Refused(f"{path} keeps no definition: it is not made of one (assay-import DEFINITION.json); name the "
@@ -107,8 +107,11 @@ def made(tensor, interface, definition, fill):
     return f"_assay_torch.{fill}(({row}), dtype=_assay_torch.{tensor.dtype}{where})"
 
 
-def inline_headers(path, sources, seen):
+def inline_headers(path, sources, seen, depth=0):
     """A source with what it includes of the others in place."""
+    if depth > reading.DEEPEST:
+        raise Refused(f"sources: {path}: headers include one another more than {reading.DEEPEST} levels deep")
+
     def insert(match):
         folder = pathlib.PurePosixPath(path).parent
         for name in (str(folder / match[1]), match[1]):
@@ -116,7 +119,7 @@ def inline_headers(path, sources, seen):
                 if name in seen:
                     return ""
                 seen.add(name)
-                return inline_headers(name, sources, seen)
+                return inline_headers(name, sources, seen, depth + 1)
         return match[0]
     return INCLUDE.sub(insert, re.sub(r"^[ \t]*#[ \t]*pragma[ \t]+once[^\n]*$", "", sources[path], flags=re.MULTILINE)
                        if path in seen else sources[path])
@@ -190,7 +193,7 @@ def model(interface, arguments, outputs, results):
 
 def of_solution(path, task, definition_file):
     """(the solution's name, the candidate's text)."""
-    solution = flashinfer.Solution(flashinfer.load(path), path)
+    solution = flashinfer.Solution(reading.json_file(path), path)
     interface = Interface(task)
     definition = interface.definition(task, definition_file)
     if solution.definition != definition.name:
@@ -225,16 +228,10 @@ def of_solution(path, task, definition_file):
 
 def to_solution(path, task):
     """A candidate's file as a Solution: the one that it was made of, or a module in Python with a function that calls it."""
-    try:
-        text = pathlib.Path(path).read_text(encoding="utf-8")
-    except (OSError, ValueError) as e:
-        raise Refused(f"{path} cannot be read: {e}") from e
+    text = reading.text_of(path)
     kept = [line.removeprefix(KEPT) for line in text.splitlines() if line.startswith(KEPT)]
     if kept:
-        try:
-            return flashinfer.Solution(json.loads(kept[-1]), path).raw
-        except ValueError as e:
-            raise Refused(f"{path}: the line that keeps its solution is not JSON: {e}") from e
+        return flashinfer.Solution(reading.json_of(kept[-1], f"{path}: the line that keeps its solution"), path).raw
     if not re.search(r"^class ModelNew\b", text, re.MULTILINE):
         raise Refused(f"{path} has no class ModelNew: only candidates in Python are written as solutions")
     interface = Interface(task)
@@ -262,10 +259,7 @@ def of_submission(path, task, problem):
     if not data:
         raise Refused(f"{task} does not say what custom_kernel gets: it is not made of a problem of GPU MODE "
                       "(assay-import FOLDER, with its task.yml)")
-    try:
-        text = pathlib.Path(path).read_text(encoding="utf-8")
-    except (OSError, ValueError) as e:
-        raise Refused(f"{path} cannot be read: {e}") from e
+    text = reading.text_of(path)
     if not re.search(r"^(async\s+)?def custom_kernel\b|^custom_kernel\s*=|import.*\bcustom_kernel\b", text, re.MULTILINE):
         raise Refused(f"{path} has no custom_kernel")
     others = {n: t for n, t in problem.items() if re.search(rf"^\s*(from|import)\s+{re.escape(n)}\b", text, re.MULTILINE)}
@@ -291,8 +285,5 @@ def futures(text):
 
 
 def write(text, output):
-    try:
-        compile(text, str(output), "exec")
-    except (SyntaxError, ValueError) as e:
-        raise Refused(f"what it makes is not Python: {e}") from e
+    reading.is_python(text, "what it makes")
     pathlib.Path(output).write_text(text, encoding="utf-8")

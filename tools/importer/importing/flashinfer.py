@@ -8,47 +8,17 @@ import operator
 import pathlib
 import re
 
-from . import Refused, note
+from . import Refused, note, reading
 
 DTYPES = {"float64": "double", "float32": "float", "float16": "float16", "bfloat16": "bfloat16", "int64": "int64",
           "int32": "int32", "int16": "int16", "int8": "int8", "uint8": "uint8", "bool": "bool"}
 LOW = ("float8_e4m3fn", "float8_e5m2", "float4_e2m1", "float4_e2m1fn_x2")
-LARGEST_FILE = 64 << 20
 OPERATIONS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
               ast.Div: operator.truediv, ast.Mod: operator.mod, ast.Pow: operator.pow}
 LARGEST_EXTENT = 1 << 40
+EXTENT = re.compile("[1-9][0-9]{0,11}")
+MOST_DIMENSIONS = 32
 MOST_BITS = 256  # of a whole number on the way to an extent
-
-
-def load(path):
-    """A JSON file."""
-    path = pathlib.Path(path)
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise Refused(f"{path} has more than {LARGEST_FILE >> 20} MiB")
-        raw = json.loads(path.read_text(encoding="utf-8"))
-        json.dumps(raw, ensure_ascii=False).encode()  # no halves of characters, which no file can have
-        return raw
-    except OSError as e:
-        raise Refused(f"{path} cannot be read: {e.strerror}") from e
-    except (ValueError, RecursionError) as e:
-        raise Refused(f"{path} is not JSON: {e}") from e
-
-
-def load_lines(path):
-    """[(line number, object)] of a file with an object a line."""
-    path, found = pathlib.Path(path), []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as e:
-        raise Refused(f"{path} cannot be read: {e}") from e
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                found.append((number, json.loads(line)))
-            except (ValueError, RecursionError) as e:
-                raise Refused(f"{path}:{number}: not JSON: {e}") from e
-    return found
 
 
 def want(value, kind, where):
@@ -78,8 +48,10 @@ def arithmetic(text, values, where):
         raise Refused(f"{where}: {text}: numbers, axes, + - * / // % ** and parentheses are known")
     try:
         return value(ast.parse(text, mode="eval").body)
-    except (SyntaxError, ArithmeticError, RecursionError, ValueError) as e:
+    except (SyntaxError, ArithmeticError, ValueError) as e:
         raise Refused(f"{where}: {text}: {e}") from e
+    except (RecursionError, MemoryError) as e:
+        raise Refused(f"{where}: the expression is nested too deeply") from e
 
 
 def evaluate(text, values, where):
@@ -97,11 +69,13 @@ class Tensor:
         want(row, dict, where)
         self.name, self.shape, self.dtype = name, row.get("shape"), row.get("dtype")
         if self.shape is not None:
-            for axis in want(self.shape, list, where + ": shape"):
-                if not isinstance(axis, str) or (axis not in axes and not axis.isdigit()):
-                    raise Refused(f"{where}: its shape names {axis!r}, which is none of the axes "
+            if len(want(self.shape, list, where + ": shape")) > MOST_DIMENSIONS:
+                raise Refused(f"{where}: its shape has more than {MOST_DIMENSIONS} dimensions")
+            for axis in self.shape:
+                if not isinstance(axis, str) or (axis not in axes and not EXTENT.fullmatch(axis)):
+                    raise Refused(f"{where}: its shape names {str(axis)[:40]!r}, which is none of the axes "
                                   + ", ".join(axes))
-        if self.dtype not in DTYPES and self.dtype not in LOW:
+        if not isinstance(self.dtype, str) or self.dtype not in DTYPES and self.dtype not in LOW:
             raise Refused(f"{where}: there is no dtype {self.dtype!r}; known are " + ", ".join([*DTYPES, *LOW]))
 
 
@@ -109,18 +83,17 @@ class Definition:
     def __init__(self, raw, where):
         self.raw, self.where = want(raw, dict, str(where)), str(where)
         self.name = want(raw.get("name"), str, f"{where}: name")
-        self.op_type = raw.get("op_type") or "other"
+        self.op_type = want(raw.get("op_type") or "other", str, f"{where}: op_type")
+        self.description = " ".join(want(raw.get("description") or self.name, str, f"{where}: description").split())
         self.reference = want(raw.get("reference"), str, f"{where}: reference")
         self.read_axes()
         self.inputs = self.tensors("inputs")
         self.outputs = self.tensors("outputs")
         if set(self.inputs) & set(self.outputs):
             raise Refused(f"{where}: {', '.join(set(self.inputs) & set(self.outputs))}: both an input and an output")
-        self.custom = raw.get("custom_inputs_entrypoint")
-        try:
-            tree = ast.parse(self.reference)
-        except (SyntaxError, ValueError, RecursionError) as e:
-            raise Refused(f"{where}: the reference is not Python: {e}") from e
+        self.custom = want(raw.get("custom_inputs_entrypoint") or "run", str, f"{where}: custom_inputs_entrypoint")
+        self.custom = self.custom if raw.get("custom_inputs_entrypoint") else None
+        tree = reading.syntax(self.reference, f"{where}: the reference")
         functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
         if "run" not in functions:
             raise Refused(f"{where}: the reference has no function run at its top level")
@@ -163,7 +136,7 @@ class Definition:
         return values
 
     def extents(self, tensor, values, where):
-        missing = [a for a in tensor.shape if a not in values and not a.isdigit()]
+        missing = [a for a in tensor.shape if a not in values and not EXTENT.fullmatch(a)]
         if missing:
             raise Refused(f"{where}: it gives no extent of the axis {missing[0]}")
         return [values[a] if a in values else int(a) for a in tensor.shape]
@@ -195,7 +168,7 @@ class Workload:
         self.tolerance = None
         if isinstance(tolerance, dict):
             pair = tolerance.get("max_atol", 1e-2), tolerance.get("max_rtol", 1e-2)
-            if all(isinstance(x, (int, float)) and x >= 0 for x in pair):
+            if all(isinstance(x, (int, float)) and 0 <= x < math.inf for x in pair):
                 self.tolerance = pair
 
     def elements(self, definition):
@@ -225,13 +198,13 @@ def workloads_file(path, definition):
         if parent.name == "definitions":
             root = parent.parent / "workloads"
             places += [root / definition.op_type / f"{definition.name}.jsonl", root / f"{definition.name}.jsonl"]
-    return next((p for p in places if p.is_file()), None)
+    return next((p for p in places if reading.is_file(p)), None)
 
 
 def read_workloads(path, definition):
     """Of a file with a workload a line, or a trace without solution."""
     found, seen = [], set()
-    for number, raw in load_lines(path):
+    for number, raw in reading.json_lines(path):
         where = f"{path}:{number}"
         if isinstance(raw, dict) and "workload" in raw:
             if raw.get("definition") != definition.name:
@@ -281,12 +254,13 @@ class Solution:
         self.binding = spec.get("binding")
         options = spec.get("compile_options")
         self.options = options if isinstance(options, dict) else {}
-        self.sources = {}
+        self.sources, places = {}, set()
         for row in want(raw.get("sources"), list, f"{where}: sources"):
             path = want(want(row, dict, f"{where}: sources").get("path"), str, f"{where}: sources: path")
-            parts = pathlib.PurePosixPath(path).parts
-            if path.startswith("/") or ".." in parts or path in self.sources:
+            plain = pathlib.PurePosixPath(path)
+            if path.startswith("/") or ".." in plain.parts or plain in places:
                 raise Refused(f"{where}: sources: {path}: paths are relative, without .., each once")
+            places.add(plain)
             self.sources[path] = want(row.get("content"), str, f"{where}: sources: {path}: content")
         if self.file not in self.sources:
             raise Refused(f"{where}: there is no source {self.file}, which entry_point names")
@@ -304,7 +278,7 @@ def most_arguments(text, function):
     """How many positional arguments a Python function takes; None: the text does not say it, or any number."""
     try:
         body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     found = [n.args for n in body if isinstance(n, ast.FunctionDef) and n.name == function]
     return len(found[-1].posonlyargs + found[-1].args) if found and not found[-1].vararg else None

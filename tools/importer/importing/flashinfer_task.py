@@ -9,7 +9,7 @@ import tempfile
 import numpy
 import torch
 
-from . import Refused, flashinfer, module_task, note
+from . import Refused, flashinfer, module_task, note, reading
 from .called import CalledSource, drawn, on_this_machine, run_text
 from .source_names import plain_name
 from .substitutes import install
@@ -53,7 +53,7 @@ def from_file(row, root, name):
     for key in ("path", "tensor_key"):
         flashinfer.want(row.get(key), str, f"{name}: {key}")
     path = next((p for p in (pathlib.Path(root) / row["path"], *(q / row["path"] for q in pathlib.Path(root).parents))
-                 if p.is_file()), None)
+                 if reading.is_file(p)), None)
     if path is None:
         return None
     try:
@@ -271,7 +271,7 @@ def properties(definition, named):
 def make(options, path, assay):
     """(text, report) of the definition's task."""
     from .task import bindings
-    definition = flashinfer.Definition(flashinfer.load(path), path)
+    definition = flashinfer.Definition(reading.json_file(path), path)
     low = [t.name for t in definition.outputs.values() if t.dtype in flashinfer.LOW]
     if low:
         raise Refused(f"the output {low[0]} is of 8 or 4 bits: candidates are not given such tensors")
@@ -280,7 +280,7 @@ def make(options, path, assay):
     if not workloads:
         workloads = [invented(definition, bindings(", ".join(options.dim), "--dim"), numbers_of(options))]
     options.name = options.name or "flashinfer_bench/" + re.sub(r"[^A-Za-z0-9_.+-]", "_", definition.name)
-    options.title = options.title or " ".join((definition.raw.get("description") or definition.name).split())[:120]
+    options.title = options.title or definition.description[:120]
     options.fixed_sizes = options.fixed_sizes or not definition.variables
     install()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,23 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A problem of GPU MODE: task.yml and the files that it names. Nothing here needs PyTorch."""
 import ast
-import contextlib
+import math
 import pathlib
+import sys
 
-from . import Refused
+from . import Refused, reading
 
 SUBMISSION = "@SUBMISSION@"
-
-
-def load_yaml(path):
-    try:
-        import yaml
-    except ImportError as e:
-        raise Refused("task.yml is read with PyYAML: `pip install pyyaml` for the Python that runs this") from e
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError, RecursionError) as e:
-        raise Refused(f"{path} cannot be read: {' '.join(str(e).split())}") from e
 
 
 class Problem:
@@ -26,36 +16,58 @@ class Problem:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.path = self.folder / "task.yml"
-        raw = load_yaml(self.path)
+        raw = reading.yaml_file(self.path)
         if not isinstance(raw, dict):
             raise Refused(f"{self.path}: it is no problem of GPU MODE")
         self.raw, self.name = raw, self.folder.resolve().name
-        self.lang = raw.get("lang", "py")
-        self.description = " ".join(str(raw.get("description") or self.name).split())
-        self.ranking = raw.get("ranking_by", "last")
+        self.description = " ".join(self.text("description", self.name).split())
+        self.lang, self.ranking = self.text("lang", "py"), self.text("ranking_by", "last")
         self.multi_gpu = bool(raw.get("multi_gpu"))
         self.files, self.sources = {}, {}  # by name, and by source
-        for row in raw.get("files") or []:
+        rows = raw.get("files") or []
+        for row in rows if isinstance(rows, list) else [None]:
             if not isinstance(row, dict) or not isinstance(row.get("name"), str) or not isinstance(row.get("source"), str):
                 raise Refused(f"{self.path}: files: each has a name and a source")
-            name = pathlib.PurePosixPath(row["name"])
-            if name.is_absolute() or ".." in name.parts:
-                raise Refused(f"{self.path}: files: the name {row['name']} leads out of the problem's folder")
-            if row["source"] == SUBMISSION:
-                continue
-            try:
-                self.files[row["name"]] = (self.folder / row["source"]).read_text(encoding="utf-8")
-            except (OSError, ValueError) as e:
-                raise Refused(f"{self.path}: files: {row['source']} cannot be read: {e}") from e
-            self.keep(row["source"], self.files[row["name"]])
-        for source in (raw.get("templates") or {}).values() if isinstance(raw.get("templates"), dict) else []:
-            with contextlib.suppress(OSError, ValueError, TypeError):
-                self.keep(source, (self.folder / source).read_text(encoding="utf-8"))
+            self.add(row["name"], row["source"])
+        templates = raw.get("templates")
+        for source in templates.values() if isinstance(templates, dict) else []:
+            if isinstance(source, str) and reading.is_file(self.folder / source):
+                self.keep(source, self.text_of(source))
         self.tests, self.benchmarks = self.cases("tests"), self.cases("benchmarks")
+
+    def text(self, key, default):
+        found = self.raw.get(key) or default
+        if not isinstance(found, str):
+            raise Refused(f"{self.path}: {key}: a text is wanted")
+        return found
+
+    def add(self, name, source):
+        parts = pathlib.PurePosixPath(name).parts
+        if name.startswith("/") or ".." in parts:
+            raise Refused(f"{self.path}: files: the name {name} leads out of the problem's folder")
+        if not parts or not all(p.isidentifier() for p in parts[:-1]) or "\0" in name or name in self.files:
+            raise Refused(f"{self.path}: files: {name!r} is no name of a file, or there twice")
+        module = parts[0].partition(".")[0]
+        if name.endswith(".py") and (module in sys.stdlib_module_names or module in ("numpy", "torch")):
+            raise Refused(f"{self.path}: files: {name} would stand before a module of the same name that others import")
+        if source != SUBMISSION:
+            self.files[name] = self.text_of(source)
+            self.keep(source, self.files[name])
+
+    def text_of(self, source):
+        """Sets of problems have files in the problem's folder, in the one above, and in another set's next to that."""
+        place = self.folder / source
+        try:
+            inside = place.resolve().is_relative_to(self.folder.resolve().parent.parent)
+        except (OSError, ValueError, RuntimeError) as e:
+            raise Refused(f"{self.path}: files: {source} cannot be read: {e}") from e
+        if pathlib.PurePosixPath(source).is_absolute() or not inside:
+            raise Refused(f"{self.path}: files: {source} leads out of the set of problems")
+        return reading.text_of(place)
 
     def keep(self, source, text):
         """What is written back next to task.yml: files of the problem's folder, and of the one above."""
-        if not pathlib.PurePosixPath(source).is_absolute() and ".." not in source.removeprefix("../"):
+        if ".." not in source.removeprefix("../"):
             self.sources[source] = text
 
     def cases(self, key):
@@ -79,17 +91,14 @@ def modules(folder, submission):
 
 
 def imported(path):
-    try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, SyntaxError, RecursionError) as e:
-        raise Refused(f"{path} is not Python: {e}") from e
+    tree = reading.syntax(reading.text_of(path), path)
     names = {n.name for node in ast.walk(tree) if isinstance(node, ast.Import) for n in node.names}
     return names | {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
 
 
 def unpacked(text, function="ref_kernel"):
     """The names into which the reference unpacks its data, if it does: `a, b, out = data`."""
-    tree = ast.parse(text)
+    tree = reading.syntax(text, "reference.py")
     body = next((n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == function), None)
     if body is None or not body.args.args:
         return None
@@ -104,16 +113,16 @@ def unpacked(text, function="ref_kernel"):
 def tolerances(text, utils):
     """(rtol, atol) of make_match_reference(ref_kernel, ...), as far as the texts say it; None: they do not."""
     defaults = {}
-    for node in ast.walk(ast.parse(utils or "")):
+    for node in ast.walk(reading.syntax(utils or "", "utils.py")):
         if isinstance(node, ast.FunctionDef) and node.name in ("match_reference", "make_match_reference"):
             names = [a.arg for a in node.args.args][-len(node.args.defaults):] if node.args.defaults else []
             names += [a.arg for a in node.args.kwonlyargs]
             values = [*node.args.defaults, *node.args.kw_defaults]
             defaults.update({n: v.value for n, v in zip(names, values) if isinstance(v, ast.Constant)})
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(reading.syntax(text, "reference.py")):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "make_match_reference":
             given = {**defaults, **{k.arg: k.value.value for k in node.keywords if isinstance(k.value, ast.Constant)}}
             pair = given.get("rtol"), given.get("atol")
-            if all(isinstance(x, (int, float)) and x >= 0 for x in pair):
+            if all(isinstance(x, (int, float)) and 0 <= x < math.inf for x in pair):
                 return pair
     return None

@@ -70,6 +70,8 @@ class Case:
             if not isinstance(v, PLAIN):
                 raise Refused(f"what generate_input makes has an object of class {type(v).__name__}; tensors, numbers and "
                               "texts in tuples, lists and dictionaries are known")
+        if not self.shapes:
+            raise Refused("what generate_input makes has no tensor in it")
         self.elements = sum(torch.Size(s).numel() for s in self.shapes)
         self.ones = sum(n == 1 for s in self.shapes for n in s)
 
