@@ -101,6 +101,7 @@ def refused(root, out):
     has("no function run", tried({"reference": "def go(): pass"}))
     for text in ("import sys\nsys.exit(0)\n" + fails, "def run(hidden_states, weight):\n    raise SystemExit(0)\n"):
         has("ends the program (SystemExit: 0)", tried({"reference": text}))
+    has("ends the program (E: x)", tried({"reference": "class E(BaseException): pass\nraise E('x')\n" + fails}))
     has("surrogates not allowed", tried({"description": "half \ud800"}))
     has("const with a value above 0", tried({"axes": {"batch_size": data_set.VAR, "hidden_size": data_set.const(True)}}))
     has("not Python", tried({"reference": "def run(:"}))

@@ -74,6 +74,12 @@ def hostile(folder):
         (folder / "task.yml").write_text(f"files: [{{name: reference.py, source: reference.py}}, {row}]\n"
                                          "tests: [{rows: 4, seed: 1}]\n")
         has(why, refusal([folder]))
+    (folder / "task.yml").write_text(files + "tests: [{rows: 4, seed: 1}]\n")
+    for made, why in (("None", "no tensor in it"), ("torch.randn(rows, rows).to_sparse()", "a sparse tensor"),
+                      ("torch.randn(rows, dtype=torch.complex64)", "a complex tensor")):
+        (folder / "reference.py").write_text("import torch\n\n\ndef ref_kernel(data):\n    return data\n\n\n"
+                                             f"def generate_input(rows, seed):\n    return {made}\n")
+        has(why, refusal([folder]))
     (folder / "task.yml").write_text("files: 3\n")
     has("files: each has a name and a source", refusal([folder]))
     (folder / "task.yml").unlink()

@@ -64,6 +64,10 @@ class Case:
     def __init__(self, arguments, kind, index, data):
         self.arguments, self.kind, self.index = arguments, kind, index
         leaves, self.tree = _pytree.tree_flatten(data)
+        for v in leaves:
+            if isinstance(v, torch.Tensor) and (v.layout != torch.strided or v.is_complex()):
+                raise Refused("what generate_input makes has a " + ("complex" if v.is_complex() else "sparse") + " tensor; "
+                              "a task's tensors are dense and real")
         self.shapes = [list(v.shape) for v in leaves if isinstance(v, torch.Tensor)]
         self.others = [v for v in leaves if not isinstance(v, torch.Tensor)]
         for v in self.others:
