@@ -24,7 +24,7 @@ def definition(path, name):
     beginning."""
     found = 1, 1
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             body = ast.parse(file.read()).body
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return found
@@ -41,18 +41,26 @@ GNU = re.compile(r"^.*?([^/\s:]+):(\d+):(\d+): (fatal )?error: .*\n *\2 \| (.*)$
 NVIDIA = re.compile(r"^.*?([^/\s(]+)\((\d+)\)(): error: (.*)\n(?:[ \t]*\n)*([^\n]+)$", re.MULTILINE)
 
 
+def text_of(error):
+    """What the exception says. Its class may be the candidate's own, and fail at that."""
+    try:
+        return str(error)
+    except Exception as why:
+        return f"an exception that does not say what it is: its __str__ raises {type(why).__name__}"
+
+
 def is_of_a_compiler(error):
-    return "Error building extension" in str(error)
+    return "Error building extension" in text_of(error)
 
 
 def place_in_text(error, path):
     """(line, column) where an extension's source, a text of the candidate's file, has the first error: compilers print
     that line, and it stands in the file once. None: it is not known."""
-    text = str(error)
+    text = text_of(error)
     found = is_of_a_compiler(error) and (GNU.search(text) or NVIDIA.search(text))
     wrong = found[5].strip() if found else ""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             lines = [(i, line) for i, line in enumerate(file, 1) if wrong and line.strip().endswith(wrong)]
     except (OSError, ValueError):
         return None
@@ -62,6 +70,11 @@ def place_in_text(error, path):
     indent = len(found[5]) - len(found[5].lstrip())
     within = max(int(found[3] or 0) - 1 - indent, 0)  # columns of the line without what it is indented by
     return line, text.rindex(wrong) + min(within, len(wrong) - 1) + 1
+
+
+def is_complaint(error):
+    """Whether it is the worker's own."""
+    return isinstance(getattr(error, "about", 0), (str, type(None)))
 
 
 def place(error, path):
@@ -75,13 +88,13 @@ def place(error, path):
         return error.lineno or 1, error.offset or 1
     if frames:
         return frames[-1].lineno or 1, (getattr(frames[-1], "colno", None) or 0) + 1  # columns since Python 3.11
-    return definition(path, getattr(error, "about", "ModelNew"))
+    return definition(path, error.about if is_complaint(error) else "ModelNew")
 
 
 def said(error):
     """The exception in one line; of an extension's compiler the first error."""
-    text = str(error)
-    if hasattr(error, "about"):
+    text = text_of(error)
+    if is_complaint(error):
         return " ".join(text.split())
     found = re.search(r"^.*?([^/\s:]+:\d+:\d+: (fatal )?error: .*)$", text, re.MULTILINE)
     nvidia = None if found else NVIDIA.search(text)

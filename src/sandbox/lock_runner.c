@@ -138,6 +138,8 @@ static int file_rules(scmp_filter_ctx f) {
   }
   RULE(SCMP_ACT_ALLOW, SCMP_SYS(fcntl), arg(1, SCMP_CMP_EQ, F_GETFD, 0));
   RULE(SCMP_ACT_ALLOW, SCMP_SYS(fcntl), arg(1, SCMP_CMP_EQ, F_GETFL, 0));
+  // Python duplicates a source's descriptor to show a line of it next to an exception that nobody catches.
+  RULE(SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), arg(1, SCMP_CMP_EQ, F_DUPFD_CLOEXEC, 0));
   // Descriptors of buffers arrive on the runner's control socket.
   RULE(SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), arg(0, SCMP_CMP_EQ, CONTROL_FD, 0));
   return bad;

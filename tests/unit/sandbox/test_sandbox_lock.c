@@ -304,6 +304,7 @@ static int refusals(long unused) {
   EXPECT(getrlimit(RLIMIT_AS, &r) == 0);
   REFUSED(setrlimit(RLIMIT_AS, &r), EPERM);
   REFUSED(sched_setaffinity(1, sizeof set, &set), EPERM);
+  REFUSED(fcntl(1, F_DUPFD_CLOEXEC, 3), EPERM);
   return 0;
 }
 
