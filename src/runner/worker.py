@@ -68,6 +68,7 @@ def load_source(path, names):
     module = importlib.util.module_from_spec(spec)
     vars(module).update(defined(names))
     sys.modules["candidate"] = module
+    sys.argv = [path]  # a parser of options takes its defaults
     above = worker_call.above_tests(path)
     if above is None:
         spec.loader.exec_module(module)
@@ -78,12 +79,14 @@ def load_source(path, names):
 
 # ---- a model for a workload
 
-def takes(function, arguments):
+def takes(function, arguments, names=None):
     try:
-        inspect.signature(function).bind(*arguments)
+        inspect.signature(function).bind(*arguments, **(names or {}))
         return True
     except TypeError:
         return False
+    except ValueError:  # it has no signature that could be known
+        return True
 
 
 def init_arguments(module, symbols, usual):
@@ -106,31 +109,48 @@ def init_arguments(module, symbols, usual):
     return function(**{name: symbols[name] for name in wanted if name in symbols})
 
 
+def places_and_names(arguments):
+    """What get_init_inputs returned, as (list, dictionary): values, names and values, or as some suites have it both,
+    [[...], {...}]."""
+    if isinstance(arguments, dict):
+        return [], arguments
+    arguments = list(arguments)
+    if len(arguments) == 2 and isinstance(arguments[0], (list, tuple)) and isinstance(arguments[1], dict):
+        return list(arguments[0]), arguments[1]
+    return arguments, {}
+
+
 def make_model(module, workload):
     import torch
     if worker_call.is_function_file(module):
         return worker_call.model_of(module, workload)
     symbols = workload["symbols"]
-    arguments = init_arguments(module, symbols, workload["init"])
-    required = [p for p in list(inspect.signature(module.ModelNew.__init__).parameters.values())[1:]
-                if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if len(arguments) < len(required):
-        names = ", ".join(symbols)
-        raise Complaint(f"ModelNew wants {', '.join(p.name for p in required)}: say what they are, for example with "
-                        f"def get_init_inputs({names}): return [...]")
-    model = module.ModelNew(*arguments)
+    arguments, names = places_and_names(init_arguments(module, symbols, workload["init"]))
+    if not takes(module.ModelNew, arguments, names):
+        given = ", ".join([*map(repr, arguments), *(f"{name}={value!r}" for name, value in names.items())])
+        raise Complaint(f"ModelNew{inspect.signature(module.ModelNew)} cannot be made " +
+                        (f"with ({given})" if given else "without arguments") +
+                        f": let def get_init_inputs({', '.join(symbols)}) return a list, or a dictionary, of what it takes")
+    model = module.ModelNew(*arguments, **names)
     if not isinstance(model, torch.nn.Module):
         raise Complaint("ModelNew is not a torch.nn.Module")
     return model
 
 
 def caller(model, workload, inputs):
-    """A function that calls the model with the task's inputs, and with the numbers that the suite passes to its own
-    module if this model takes them (such as a factor, which is a constant in the task)."""
+    """A function that calls the model with the task's inputs, or else with the numbers that the suite passes to its own
+    module, too (such as a factor, which is a constant in the task)."""
+    import torch
     numbers = eval(f"[{[*(workload['init'] or '').split(';'), ''][1]}]", {"__builtins__": {}})
-    if numbers and not takes(model.forward, inputs) and takes(model.forward, [*inputs, *numbers]):
+    if takes(model.forward, inputs):
+        return model
+    if numbers and takes(model.forward, [*inputs, *numbers]):
         return lambda *given: model(*given, *numbers)
-    return model
+    if type(model).__call__ is not torch.nn.Module.__call__ or model._forward_pre_hooks:  # they may change what forward gets
+        return model
+    names = [i["name"] for i in workload["inputs"] if not i["static"]]
+    raise Complaint(f"forward{inspect.signature(model.forward)} is called with the task's inputs, {', '.join(names)}: "
+                    "let it take these", "ModelNew.forward")
 
 
 def flat(name):
@@ -164,9 +184,21 @@ class Pairing:
 
     def __init__(self, model, weights):
         self.own, self.weights = dict(model.named_parameters()), weights
+        self.give_shapes()
         self.pairs = {}  # parameter: weight
         self.guessed = {}  # those of them whose names do not say it
         self.left, self.missing = list(self.own), list(weights)
+
+    def give_shapes(self):
+        """Parameters of lazy modules have no shape before the first call: a weight of their name has."""
+        import torch
+        for name, parameter in self.own.items():
+            if torch.nn.parameter.is_lazy(parameter):
+                alike = [weight for kind in (same_name, part_of_name) for weight in self.weights if kind(name, weight)]
+                if not alike:
+                    raise Complaint(f"the parameter {name} has no shape before the first call, and no weight of the task has "
+                                    f"its name ({', '.join(self.weights) or 'there are none'}): give its layer the sizes")
+                parameter.materialize(self.weights[alike[0]].shape)
 
     def fits(self, name, weight):
         mine, wanted = self.own[name], self.weights[weight]
@@ -311,7 +343,7 @@ class Model:
 
     def __init__(self, module, workload, device, recorded=False):
         self.module, self.workload, self.device, self.recorded = module, workload, device, recorded
-        self.model = self.prepared = self.keeps = None
+        self.model = self.prepared = self.keeps = self.way = None
         self.first = None  # what the first call has kept: {name: tensors}
         self.anew = False  # every call begins with a new model
 
@@ -327,7 +359,7 @@ class Model:
                 return make_model(self.module, self.workload), None
 
     def make(self, weights):
-        self.model = self.prepared = None
+        self.model = self.prepared = self.way = None
         model, tape = self.build()
         pairs = pair_weights(model, weights)
         self.prepared = self.made_in_init(tape, model, pairs)
@@ -345,7 +377,7 @@ class Model:
                 prepared.add_init(tape, model, self.module, pairs)
             return prepared
         except Exception as why:
-            say_kept([f"what __init__ makes of the weights: {why}"])
+            say_kept([f"what __init__ makes of the weights ({why})"])
             return worker_weights.Prepared()
 
     def try_to_renew(self, weights):
@@ -354,7 +386,7 @@ class Model:
             self.renew(weights)
             say_kept(self.prepared.names(), "prepared")
         except Exception as why:
-            say_kept([f"{', '.join(self.prepared.names())}: {why}"])
+            say_kept([f"{', '.join(self.prepared.names())} ({why})"])
             self.prepared = worker_weights.Prepared()
             set_weights(self.model, weights)
 
@@ -365,7 +397,9 @@ class Model:
         return bool(self.prepared)
 
     def call(self, arguments):
-        return caller(self.model, self.workload, arguments)(*arguments)
+        if not self.way:
+            self.way = caller(self.model, self.workload, arguments)
+        return self.way(*arguments)
 
     def notice(self):
         """After the first call: whether it has kept something."""
@@ -408,8 +442,11 @@ class Model:
     @staticmethod
     def was(first, held):
         import torch
-        return any(name == held.name and tensor.shape == held.tensor.shape and tensor.dtype == held.tensor.dtype and
-                   tensor.device == held.tensor.device and torch.equal(tensor, held.tensor) for name, tensor in first)
+        try:
+            return any(name == held.name and tensor.shape == held.tensor.shape and tensor.dtype == held.tensor.dtype and
+                       tensor.device == held.tensor.device and torch.equal(tensor, held.tensor) for name, tensor in first)
+        except Exception:  # MKL-DNN's tensors, and quantized ones, cannot be compared
+            return False
 
     def serve(self, weights, arguments):
         """A call, with all that comes before it."""
@@ -500,8 +537,8 @@ def kept_extensions(folder):
 
 
 def not_compiled(name, compile_now):
-    raise Complaint(f"the extension {name} was not compiled when the file was built: its sources or its flags were others "
-                    "then, or it is not loaded as the file is imported")
+    raise Complaint(f"the extension {name} was not compiled when the file was built: call load_inline outside of functions "
+                    "and classes, where it is called as the file is imported, and with the same sources and flags each time")
 
 
 def patch_extensions(folder, build, missing=not_compiled, file_read=lambda name: None):
@@ -820,6 +857,10 @@ def open_nothing(mode, buffering, *text):
     return writer if "b" in mode else io.TextIOWrapper(writer, *text)
 
 
+NO_FILES = ("a module on the CPU runs in a locked process, which makes no files and folders (load_inline compiles as the file "
+            "is imported, before that)")
+
+
 def ask_nothing_forbidden():
     """Libraries ask who the user is, make folders for caches, open /dev/null and try whether there is IPv6 as they are
     imported (torch._dynamo, torchvision, dill, urllib3). The calls behind that end a locked process, or fail, so Python
@@ -833,7 +874,11 @@ def ask_nothing_forbidden():
     def open_(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, closefd=True, opener=None):
         if isinstance(file, (str, os.PathLike)) and os.fspath(file) == os.devnull and set(mode) & set("wax+"):
             return open_nothing(mode, buffering, encoding, errors, newline)
-        return open_file(file, mode, buffering, encoding, errors, newline, closefd, opener)
+        try:
+            return open_file(file, mode, buffering, encoding, errors, newline, closefd, opener)
+        except PermissionError as error:
+            error.strerror = NO_FILES if set(mode) & set("wax+") else error.strerror
+            raise
 
     builtins.open = io.open = open_
     socket.has_ipv6 = False
@@ -851,7 +896,7 @@ def ask_nothing_forbidden():
 
     def mkdir(path, mode=0o777, *, dir_fd=None):
         there = os.path.lexists(path)
-        raise OSError(errno.EEXIST if there else errno.EACCES, "File exists" if there else "Permission denied", path)
+        raise OSError(errno.EEXIST if there else errno.EACCES, "File exists" if there else NO_FILES, path)
 
     def popen(self, command, *arguments, **options):
         program = command[0] if isinstance(command, (list, tuple)) else command
@@ -882,7 +927,7 @@ def settle_in(path, threads, device):
     if device == "cuda":
         torch.cuda.init()
         torch.cuda.synchronize()  # the context now exists and is current in this thread
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8-sig") as file:
         if not has_extensions(file.read()):
             return
     if device == "cuda":  # they are compiled where the device is: their source may ask what it is
@@ -1301,7 +1346,7 @@ def read_source(path):
     with open(path, "rb") as file:
         data = file.read()
     try:
-        source = data.decode("utf-8")
+        source = data.decode("utf-8-sig")  # some editors begin a file with a mark, which Python's import reads over
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the first thing that is said is the error
             compile(source, path, "exec")
@@ -1332,9 +1377,9 @@ def check(path, out, names, extensions, kept):
             of_files = patch_extensions(folder, True)
             with_what = made_with()
             try:
-                load_source(path, names)
+                load_within_functions(source, load_source(path, names))
             except BaseException as error:
-                print(f"{worker_error.told(error, path)}\n{error}", file=sys.stderr)
+                print(f"{worker_error.told(error, path)}\n{worker_error.text_of(error)}", file=sys.stderr)
                 return 1
             if not of_files and os.path.isdir(os.path.join(folder, "extensions")):
                 write_made_with(folder, with_what)
@@ -1350,6 +1395,22 @@ def calls_of(tree, name):
              if alias.name == name} | {name}
     return [node for node in ast.walk(tree) if isinstance(node, ast.Call)
             and getattr(node.func, "attr", getattr(node.func, "id", None)) in names - {None}]
+
+
+def load_within_functions(source, module):
+    """Extensions that the file compiles in a function or in __init__ only, which may run where nothing can be compiled:
+    those whose arguments can be known from here."""
+    import ast
+    tree = ast.parse(source)
+    within = {id(inner) for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.Lambda))
+              for inner in ast.walk(node)}
+    for node in calls_of(tree, "load_inline"):
+        if id(node) in within:
+            try:
+                eval(compile(ast.Expression(node), module.__file__, "eval"), vars(module))
+            except Exception as error:  # names of the function's, most often
+                if worker_error.is_of_a_compiler(error):
+                    raise
 
 
 # What published kernels import besides PyTorch, and how it is told. A name that is not here may be of no package at all:
@@ -1395,9 +1456,11 @@ def asked_for(source):
             found.update({"GPU"} if node.value.partition(":")[0] == "cuda" else ())
             found.update({"CUDA"} if node.value.endswith(".cu") else ())
         elif isinstance(node, ast.Attribute):
-            # torch.compile's Inductor runs a compiler when it is called, which a module on the CPU may not.
-            of_torch = isinstance(node.value, ast.Name) and node.value.id == "torch"
-            found.update({"GPU"} if node.attr == "cuda" or (node.attr == "compile" and of_torch) else ())
+            # Inductor runs a compiler when it is called, which a module on the CPU may not. It comes in many ways:
+            # torch.compile, self.compile(), torch._dynamo.optimize. That it failed is seen by its exception.
+            found.update({"GPU"} if node.attr in ("cuda", "compile", "optimize") else ())
+        elif isinstance(node, ast.ImportFrom):
+            found.update({"GPU"} if {alias.name for alias in node.names} & {"compile", "optimize"} else ())
     for node in calls_of(tree, "load_inline"):
         given = node.args[2:3] + [k.value for k in node.keywords if k.arg == "cuda_sources"]
         found.update({"CUDA"} if any(getattr(value, "elts", True) and getattr(value, "value", True)
@@ -1441,7 +1504,7 @@ def missing(path, device):
     is nothing."""
     lacking = []
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             needs = asked_for(file.read())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         needs = set()

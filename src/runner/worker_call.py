@@ -29,7 +29,7 @@ class Misfit(Exception):
 
 def above_tests(path):
     """The file's text above the suite's tests, which want a GPU and a folder of the suite's; None: it has none."""
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8-sig") as file:
         text = file.read()
     at = ("\n" + text).find("\n" + SEPARATOR)
     return text[:at] if at >= 0 else None
