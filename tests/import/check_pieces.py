@@ -22,6 +22,7 @@ import torch  # noqa: E402
 from importing import module_task, task  # noqa: E402
 from importing.check import Assay  # noqa: E402
 from importing.distributions import fit, fit_draws  # noqa: E402
+from importing.source import is_blank  # noqa: E402
 from importing.substitutes import install  # noqa: E402
 from importing.watch import Watch  # noqa: E402
 
@@ -190,6 +191,12 @@ def unwritten():
                               ('"assay.input.features" : "normal(0, ', text)):
             if wanted not in where:
                 raise AssertionError(f"{wanted} is not in\n{where}")
+    for blank, tensor in ((False, torch.tensor([127, 0], dtype=torch.int8)), (False, torch.tensor([255, 0], dtype=torch.uint8)),
+                          (True, torch.tensor([127, 127], dtype=torch.int8)), (True, torch.tensor([2 ** 31 - 1, 0], dtype=torch.int32)),
+                          (True, torch.tensor([0.0, float("nan")])), (False, torch.tensor([True]))):
+        same(is_blank(tensor), blank, f"is_blank({tensor})")
+    with tempfile.TemporaryDirectory() as folder:
+        path, output = pathlib.Path(folder) / "m.py", pathlib.Path(folder) / "m.onnxtxt"
         path.write_text(UNWRITTEN.replace("torch.randn(3, 5)", "torch.empty(3, 5)"))
         refused("nobody writes all of the buffer features", str(path), "-o", str(output))
 

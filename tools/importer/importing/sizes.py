@@ -45,7 +45,7 @@ class Sizes:
                 stuck.add(s)
         if cost and (cost[0] > SMALL_ELEMENTS or cost[1] > SMALL_FLOPS):
             note(
-                f"the workload small is large ({cost[0]} elements in one tensor, {cost[1]:.2g} FLOP): no dimension of "
+                f"the workload small is large ({cost[0]:.0f} elements in one tensor, {cost[1]:.2g} FLOP): no dimension of "
                 "the module can be smaller; checks will take their time"
             )
         return binding

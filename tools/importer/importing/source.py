@@ -47,9 +47,14 @@ class Blank:
 
 
 def is_blank(value):
-    """Whether there are elements that nobody has written."""
-    return bool(torch.isnan(value).any() if value.is_floating_point() else
-                not value.is_complex() and value.dtype != torch.bool and (value == torch.iinfo(value.dtype).max).any())
+    """Whether there are elements that nobody has written. Of bytes only if that may be all of them: the largest byte is
+    a value like others, among quantized weights for example."""
+    if value.is_floating_point():
+        return bool(torch.isnan(value).any())
+    if value.is_complex() or value.dtype == torch.bool or not value.numel():
+        return False
+    largest = value == torch.iinfo(value.dtype).max
+    return bool(largest.all() if value.itemsize == 1 else largest.any())
 
 
 class Source:
