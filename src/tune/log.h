@@ -7,7 +7,7 @@
 //               seconds precompiling for N choices"
 //   triton      the JSON that Triton's autotuner caches (TRITON_CACHE_AUTOTUNING): "configs_timings"
 //   triton_text what TRITON_PRINT_AUTOTUNING prints: "Triton autotuning for function F", "finished after Xs",
-//               "best config selected: ...": a run as a whole
+//               "best config selected: ...": a run as a whole, and what it tried
 //   published   gpu,operator,shape,tuner,seconds,configs,notes: the tuning runs of KernelGeneration's logs, as a whole;
 //               and gpu,operator,backend,shape,latency_ms,...: its results
 //
@@ -41,6 +41,7 @@ struct tune_log_reader {
 
 struct tune_log_format {
   const char *name;
+  bool printed; // lines among others, not a file of its own
   bool (*is)(const char *text, size_t n);
   enum assay_status (*read)(struct tune_log_reader *r, const char *text, size_t n, struct assay_error *err);
 };
@@ -57,7 +58,8 @@ struct tune_log {
   size_t n;
 };
 
-// Reads a log. ASSAY_ERR_USAGE: no format that is known; ASSAY_ERR_SYNTAX: nothing in it is a trial.
+// Reads a log; without a format, all tuners' lines in what was printed. Trials of each maker are numbered from 0.
+// ASSAY_ERR_USAGE: no format that is known; ASSAY_ERR_SYNTAX: nothing in it is a trial.
 enum assay_status tune_log_read(const struct tune_log *log, const struct tune_log_about *about, tune_log_put *put,
                                 void *arg, int64_t *trials, struct assay_error *err);
 

@@ -19,6 +19,8 @@ static void put_value(const char *name, const json_t *value, struct buf *out) {
     buf_printf(out, "%s%s=%.60s", out->len ? "," : "", name, json_string_value(value));
   else if (json_is_boolean(value))
     buf_printf(out, "%s%s=%d", out->len ? "," : "", name, json_is_true(value));
+  else if (json_is_real(value))
+    buf_printf(out, "%s%s=%g", out->len ? "," : "", name, json_real_value(value));
 }
 
 static void put_configuration(json_t *config, struct buf *out) {
@@ -33,10 +35,11 @@ static void put_configuration(json_t *config, struct buf *out) {
 // Python writes Infinity and NaN, which are no JSON: they become null, and stand for a failure.
 static void make_json(const char *text, size_t n, struct buf *out) {
   static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
-  bool quoted = false;
+  bool quoted = false, escaped = false;
   for (size_t i = 0; i < n;) {
     size_t m = 1;
-    quoted ^= text[i] == '"' && (i == 0 || text[i - 1] != '\\');
+    quoted ^= text[i] == '"' && !escaped;
+    escaped = text[i] == '\\' && !escaped;
     for (int w = 0; w < 3 && !quoted && m == 1; w++)
       if (n - i >= strlen(words[w]) && memcmp(text + i, words[w], strlen(words[w])) == 0)
         m = strlen(words[w]);

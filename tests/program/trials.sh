@@ -36,6 +36,34 @@ expect 0 "^3 2 2.0 16600.0 bias_addmm$" curve prefixed "c['tried'], c['timed'], 
 expect 0 "1 trials read" "$assay" trials --read "$logs/triton_line.log" --run line --task g --workload h line
 expect 0 "^_attn_fwd BLOCK_M: 256, .*maxnreg: None$" python3 -c "import sqlite3, sys
 print(*sqlite3.connect(sys.argv[1]).execute(\"SELECT detail, configuration FROM trial WHERE run = 'line'\").fetchone())" "$ASSAY_STORE"
+# As the tools print since: Helion's generations over several lines, which count their parents, wrong ones and searches that are cut off; its CSV of two
+# searches; each of Triton's configurations; blocks of two ranks, interleaved; and several tuners in one log, with colours and progress bars.
+statuses() { # statuses RUN
+  python3 - "$ASSAY_STORE" "$1" <<'END'
+import sqlite3, sys
+rows = sqlite3.connect(sys.argv[1]).execute("SELECT maker, status, count(*) FROM trial WHERE run = ? GROUP BY maker, status ORDER BY maker, status", sys.argv[2:])
+print(*(" ".join(map(str, row)) for row in rows), sep=", ")
+END
+}
+expect 0 "21 trials read" "$assay" trials --read "$logs/helion_generations.log" --run generations --task i --workload j generations
+expect 0 "^helion failed 14, helion ok 4, helion summary 1, helion wrong 2$" statuses generations
+expect 0 "^75.5 \[\[20.0, 200000.0, 'block_sizes=\[64, 32\], num_warps=4'\], \[40.0, 110000.0, .*\], \[60.0, 100000.0, .*\], \[75.5, 50000.0, 'block_sizes=\[32\]'\]\]$" \
+  curve generations "c['seconds'], [[p['seconds'], p['time_ns'], p['configuration']] for p in c['curve']]"
+expect 0 "6 trials read" "$assay" trials --read "$logs/helion_two.csv" --run two --task i --workload k two
+expect 0 "^helion compile_error 1, helion duplicate 1, helion ok 4$" statuses two
+expect 0 "^14.0 \[\[2.0, 1\], \[10.0, 3\], \[14.0, 6\]\]$" curve two "c['seconds'], [[p['seconds'], p['tried']] for p in c['curve']]"
+expect 0 "5 trials read" "$assay" trials --read "$logs/triton_each.log" --run each --task l --workload m each
+expect 0 "^triton compile_error 1, triton failed 1, triton launch_error 1, triton summary 2$" statuses each
+expect 0 "^5 14.0$" curve each "c['tried'], c['seconds']"
+expect 0 "4 trials read" "$assay" trials --read "$logs/inductor_ranks.log" --run ranks --task n --workload o ranks
+expect 0 "^inductor_max ok 2, inductor_max summary 2$" statuses ranks
+expect 0 "^3.0 6000.0 2.25$" curve ranks "c['seconds'], c['best_ns'], c['curve'][-1]['seconds']"
+expect 0 "8 trials read" "$assay" trials --read "$logs/mixed.log" --run mixed --task p --workload q mixed
+expect 0 "^helion failed 3, helion ok 1, inductor_max ok 1, inductor_max summary 2, triton summary 1$" statuses mixed
+expect 0 "^\[\['helion', 3.0, 300000.0\], \['inductor_max', 9.6155, 2100.0\], \['triton', 161.22, None\]\]$" python3 -c "import json, subprocess, sys
+print([[c['maker'], round(c['seconds'], 4), c['best_ns']] for c in json.loads(subprocess.run([sys.argv[1], 'trials', 'mixed', '--json'], stdout=-1).stdout)['curves']])" "$assay"
+iconv -f UTF-8 -t UTF-16LE "$logs/triton.log" | sed '1s/^/\xff\xfe/' >"$work/wide.log" # as PowerShell redirects
+expect 0 "2 trials read" "$assay" trials --read "$work/wide.log" --run wide "${about[@]}" wide
 # Helion's best is slower than what Triton's autotuner found: another's time is not reached.
 expect 0 "within 2 %: not reached" "$assay" trials helion
 expect 2 "no trials of a run .helio.; did you mean helion" "$assay" trials helio
