@@ -2,6 +2,8 @@
 #include "tune/space.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +47,16 @@ static size_t word_length(const char *p, const char *stop) {
   return n;
 }
 
+// A word, or a text in quotes, which may have commas; 0: neither.
+static size_t value_length(const char *p, const char *stop) {
+  if (p == stop || (*p != '"' && *p != '\''))
+    return word_length(p, stop);
+  for (const char *q = p + 1; q < stop && *q != '\\'; q++)
+    if (*q == *p)
+      return (size_t)(q + 1 - p);
+  return 0;
+}
+
 static bool is_name(const char *p, size_t n) {
   for (size_t i = 0; i < n; i++)
     if (!isalnum((unsigned char)p[i]) && p[i] != '_')
@@ -56,19 +68,46 @@ static enum assay_status bad_line(struct assay_error *err, const char *file, int
   return error_set(err, ASSAY_ERR_SYNTAX, "%s:%d: %s: write `// assay: tune NAME 64,128,256`", file, line, what);
 }
 
+// Whether C and the directive language read the value as the same whole number, as a real one, or at all as a number.
+static bool is_integer(const char *text) {
+  char *end;
+  bool hex = strncmp(text + (*text == '-'), "0x", 2) == 0;
+  errno = 0;
+  strtoll(text, &end, hex ? 16 : 10);
+  return *text && *end == '\0' && !errno;
+}
+
+static bool is_number(const char *text) {
+  char *end;
+  if (is_integer(text))
+    return true;
+  double x = text[strspn(text, "-.0123456789eE")] ? NAN : strtod(text, &end);
+  return isfinite(x) && *end == '\0' && strpbrk(text, ".eE") && isdigit((unsigned char)text[strspn(text, "-")]);
+}
+
+// 010, which is eight to C and ten to launch lines.
+static bool is_octal(const char *text) {
+  text += *text == '-';
+  return text[0] == '0' && isdigit((unsigned char)text[1]) && is_integer(text);
+}
+
 static enum assay_status read_values(const struct line *l, const char *p, const char *file, struct arena *arena,
                                      struct tune_parameter *out, struct assay_error *err) {
   for (;;) {
     p = skip_blanks(p, l->stop);
-    size_t n = word_length(p, l->stop);
-    if (n == 0)
+    size_t n = value_length(p, l->stop);
+    if (n == 0 && (p == l->stop || *p == ',' || *p == '\r'))
       return bad_line(err, file, out->line, "a value is missing");
+    if (n == 0)
+      return bad_line(err, file, out->line, "a value is a number, a word, or a text in quotes without backslashes");
     if (out->n == TUNE_MOST_VALUES)
       return error_set(err, ASSAY_ERR_LIMIT, "%s:%d: %s has more than %d values", file, out->line, out->name,
                        TUNE_MOST_VALUES);
     char *value = arena_strndup(arena, p, n);
     if (!value)
       return error_nomem(err, "a tuner's parameters");
+    if (is_octal(value))
+      return bad_line(err, file, out->line, "a number with a leading zero is octal to C, and decimal to launch lines");
     for (int i = 0; i < out->n; i++)
       if (strcmp(out->values[i], value) == 0)
         return bad_line(err, file, out->line, "a value is there twice");
@@ -79,7 +118,7 @@ static enum assay_status read_values(const struct line *l, const char *p, const 
     if (p == l->stop)
       return ASSAY_OK;
     if (*p++ != ',')
-      return bad_line(err, file, out->line, "values are integers or words, with commas between them");
+      return bad_line(err, file, out->line, "there are to be commas between values, and nothing after the last one");
   }
 }
 
@@ -123,12 +162,51 @@ static enum assay_status read_constraint(const struct line *l, int number, const
   return ASSAY_OK;
 }
 
+// "#if..." is 1, "#endif" -1, any other line 0.
+static int depth_of(const char *p, const char *stop) {
+  p = skip_blanks(p, stop);
+  if (p == stop || *p != '#')
+    return 0;
+  p = skip_blanks(p + 1, stop);
+  return stop - p >= 2 && memcmp(p, "if", 2) == 0 ? 1 : stop - p >= 5 && memcmp(p, "endif", 5) == 0 ? -1 : 0;
+}
+
+// Whether the line is "#define NAME", or in Python "NAME = ".
+static bool defines(const char *p, const char *stop, const char *name, bool python) {
+  size_t n = strlen(name);
+  const char *at = skip_blanks(p, stop);
+  if (!python) {
+    at = at < stop && *at == '#' ? skip_blanks(at + 1, stop) : stop;
+    at = stop - at > 7 && memcmp(at, "define", 6) == 0 ? skip_blanks(at + 6, stop) : stop;
+  } else if (at != p) {
+    return false;
+  }
+  if ((size_t)(stop - at) < n || memcmp(at, name, n) != 0)
+    return false;
+  at += n;
+  if (!python)
+    return at == stop || (!isalnum((unsigned char)*at) && *at != '_');
+  at = skip_blanks(at, stop);
+  return stop - at > 1 && at[0] == '=' && at[1] != '=';
+}
+
+// Refuses a definition of the file's own below the parameter's line that always holds: all configurations would be one.
+static enum assay_status check_definition(const char *file, int line, const char *p, const char *stop, bool python,
+                                          const struct tune_space *s, struct assay_error *err) {
+  for (int i = 0; i < s->n; i++)
+    if (defines(p, stop, s->parameters[i].name, python))
+      return error_set(err, ASSAY_ERR_SYNTAX, "%s:%d: %s has this value whatever the tuner chooses: %s", file, line,
+                       s->parameters[i].name,
+                       python ? "put the line above the one that declares it" : "put `#ifndef` and `#endif` around it");
+  return ASSAY_OK;
+}
+
 enum assay_status tune_space_read(const char *file, const char *source, size_t n, struct arena *arena,
                                   struct tune_space *out, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   const char *end = source + n;
-  struct line l;
-  int number = 1;
+  struct line l = {0};
+  int number = 1, depth = 0;
   *out = (struct tune_space){.size = 1};
   for (const char *p = source; p < end && !status; number++) {
     const char *stop = memchr(p, '\n', (size_t)(end - p));
@@ -137,6 +215,9 @@ enum assay_status tune_space_read(const char *file, const char *source, size_t n
       status = read_parameter(&l, number, file, arena, out, err);
     else if (is_line_of(p, stop, "constraint", &l))
       status = read_constraint(&l, number, file, arena, out, err);
+    else if (depth <= 0)
+      status = check_definition(file, number, p, stop, l.python, out, err);
+    depth += l.python ? 0 : depth_of(p, stop);
     p = stop + 1;
   }
   if (!status && out->n == 0)
@@ -158,16 +239,10 @@ void tune_space_name(const struct tune_space *s, const char *const *values, stru
     buf_printf(out, "%s%s=%s", i ? "," : "", s->parameters[i].name, values[i]);
 }
 
-static bool is_integer(const char *text) {
-  char *end;
-  strtoll(text, &end, 10);
-  return *text && *end == '\0';
-}
-
 // The values as names, then `line` for each constraint.
 static void put_lines(const struct tune_space *s, const char *const *values, const char *line, struct buf *out) {
   for (int i = 0; i < s->n; i++)
-    if (is_integer(values[i]))
+    if (is_number(values[i]))
       buf_printf(out, "// assay: let %s = %s\n", s->parameters[i].name, values[i]);
   for (int i = 0; i < s->n_constraints; i++) {
     buf_printf(out, line, s->constraints[i]);
@@ -189,6 +264,40 @@ static enum assay_status evaluate(const struct buf *lines, const struct plan_sym
   return status;
 }
 
+// Whether the expression has the name in it.
+static bool names(const char *expression, const char *name) {
+  size_t n = strlen(name);
+  for (const char *p = expression; (p = strstr(p, name)); p += n) {
+    bool begins = p == expression || (!isalnum((unsigned char)p[-1]) && p[-1] != '_' && p[-1] != '.');
+    if (begins && !isalnum((unsigned char)p[n]) && p[n] != '_')
+      return true;
+  }
+  return false;
+}
+
+// A constraint over a parameter that has a word among its values would hold for none of these, whatever it says.
+static enum assay_status check_words(const struct tune_space *s, int constraint, const char *file,
+                                     struct assay_error *err) {
+  for (int i = 0; i < s->n; i++)
+    for (int k = 0; k < s->parameters[i].n && names(s->constraints[constraint], s->parameters[i].name); k++)
+      if (!is_number(s->parameters[i].values[k]))
+        return error_set(err, ASSAY_ERR_INVALID,
+                         "%s:%d: the constraint `%.80s` is over %s, whose value %.40s is no number: constraints know "
+                         "numbers alone",
+                         file, s->constraint_lines[constraint], s->constraints[constraint], s->parameters[i].name,
+                         s->parameters[i].values[k]);
+  return ASSAY_OK;
+}
+
+// What the directive language says, without a place in lines that nobody has written and the advice to write `let`.
+static const char *said_of(struct assay_error *why) {
+  const char *at = strstr(why->message, ": ");
+  char *advice = strstr(why->message, "; `// assay: let");
+  if (advice)
+    *advice = '\0';
+  return strncmp(why->message, "constraints:", 12) == 0 && at ? at + 2 : why->message;
+}
+
 // Whether the constraints mean something at all: with the first values.
 static enum assay_status check_constraints(const struct tune_space *s, const char *file,
                                            const struct plan_symbol *symbols, int n_symbols, struct assay_error *err) {
@@ -198,13 +307,16 @@ static enum assay_status check_constraints(const struct tune_space *s, const cha
     struct tune_space one = *s;
     struct buf lines = {0};
     struct assay_error why = {0};
+    enum assay_status status = check_words(s, i, file, err);
+    if (status)
+      return status;
     one.n_constraints = 1;
     one.constraints[0] = s->constraints[i];
     put_lines(&one, values, "// assay: let constraint_ = %s", &lines);
-    enum assay_status status = buf_status(&lines, err);
+    status = buf_status(&lines, err);
     if (!status && evaluate(&lines, symbols, n_symbols, &why) != ASSAY_OK)
       status = error_set(err, why.status, "%s:%d: the constraint `%.80s`: %.200s", file, s->constraint_lines[i],
-                         s->constraints[i], why.message);
+                         s->constraints[i], said_of(&why));
     buf_release(&lines);
     if (status)
       return status;
@@ -225,9 +337,22 @@ static bool is_allowed(const struct tune_space *s, int64_t number, const struct 
   return allowed;
 }
 
+// A launch line would take the dimension for the parameter, or the other way round.
+static enum assay_status check_names(const struct tune_space *s, const struct tune_order *o, struct assay_error *err) {
+  for (int i = 0; i < s->n; i++)
+    for (int k = 0; k < o->n_symbols; k++)
+      if (strcmp(s->parameters[i].name, o->symbols[k].name) == 0)
+        return error_set(err, ASSAY_ERR_INVALID,
+                         "%s:%d: %s is a dimension of the task: give the parameter another name", o->file,
+                         s->parameters[i].line, s->parameters[i].name);
+  return ASSAY_OK;
+}
+
 enum assay_status tune_space_order(const struct tune_space *s, const struct tune_order *o, struct arena *arena,
                                    int64_t **numbers, int64_t *count, struct assay_error *err) {
-  enum assay_status status = check_constraints(s, o->file, o->symbols, o->n_symbols, err);
+  enum assay_status status = check_names(s, o, err);
+  if (!status)
+    status = check_constraints(s, o->file, o->symbols, o->n_symbols, err);
   int64_t n = 0, *list = status ? NULL : arena_calloc(arena, (size_t)s->size, sizeof *list);
   if (status)
     return status;
@@ -253,7 +378,7 @@ enum assay_status tune_space_order(const struct tune_space *s, const struct tune
 
 // A parameter's line as its value; whether that takes two lines.
 static bool put_value(const char *name, const char *value, bool python, struct buf *out) {
-  bool directive = !python && is_integer(value);
+  bool directive = !python && is_number(value);
   if (python)
     buf_printf(out, "%s = %s", name, value);
   else if (directive)

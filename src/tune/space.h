@@ -7,8 +7,9 @@
 //
 // (`# assay:` in Python.) A configuration has one value of each. In its source the line of a parameter defines it: as a
 // macro and, for launch lines, as a name; in Python as a global variable. The file as it is has the first values, if it
-// guards its own definitions with #ifndef. Values are integers or words; constraints are expressions of the directive
-// language (toolchain/directive/directive.h) over parameters whose values are integers, and dimensions of the task.
+// guards its own definitions with #ifndef. Values are numbers, words or texts in quotes; constraints are expressions of
+// the directive language (toolchain/directive/directive.h) over parameters whose values are numbers, and dimensions of
+// the task.
 #ifndef TUNE_SPACE_H
 #define TUNE_SPACE_H
 

@@ -34,12 +34,23 @@ static void enter_line(struct lexer *l, const char *start) {
   l->stop = newline ? newline : l->end;
 }
 
+// The number that `#line 12` gives the line after it, as to a compiler; 0: it is no such line.
+static int numbered(const char *p, const char *stop) {
+  int n = 0;
+  p = skip(p, stop, "#");
+  p = p ? skip(p, stop, "line") : NULL;
+  for (p = p ? skip(p, stop, "") : stop; p < stop && isdigit((unsigned char)*p) && n < 100000000; p++)
+    n = 10 * n + (*p - '0');
+  return n;
+}
+
 // Into the line after this one; false at the end of the source.
 static bool next_line(struct lexer *l) {
   if (l->stop >= l->end)
     return false;
+  int number = numbered(l->line_start, l->stop);
   enter_line(l, l->stop + 1);
-  l->line++;
+  l->line = number > 0 ? number : l->line + 1;
   return true;
 }
 

@@ -333,17 +333,21 @@ static enum assay_status read_let(struct reader *r, struct directive *d) {
   return status == ASSAY_OK ? expr_read(&r->parser, &d->value) : status;
 }
 
-// tune NAME E,E,...: what a tuner may choose among (src/tune). Where nothing chose, it is a `let` of the first.
+// tune NAME V,V,...: what a tuner may choose among (src/tune). Where nothing chose, it is a `let` of the first, if that
+// is a number; words and texts are for macros.
 static enum assay_status read_tune(struct reader *r, struct directive *d) {
+  struct lexer *l = lexer_of(r);
   if (++r->n_lets > DIRECTIVE_MAX_LETS)
     return directive_error(r->parser.err, ASSAY_ERR_LIMIT, r->set.file, d->at, "more than %d names",
                            DIRECTIVE_MAX_LETS);
-  const struct expr *other;
   enum assay_status status = read_name(r, "a name", &d->name);
-  if (status == ASSAY_OK)
+  bool number = l->next.kind == TOKEN_INTEGER || l->next.kind == TOKEN_REAL || lexer_at(l, "-");
+  if (status == ASSAY_OK && l->next.kind == TOKEN_END)
+    return unexpected(r, "a value");
+  if (status == ASSAY_OK && number)
     status = expr_read(&r->parser, &d->value);
-  while (status == ASSAY_OK && lexer_take(lexer_of(r), ","))
-    status = expr_read(&r->parser, &other);
+  if (status == ASSAY_OK && (!number || lexer_at(l, ",")))
+    lexer_raw_rest(l);
   return status;
 }
 
@@ -485,7 +489,8 @@ static enum assay_status read_line(struct reader *r) {
   enum assay_status status = verbs[v].read(r, d);
   if (status == ASSAY_OK && l->next.kind != TOKEN_END)
     return unexpected(r, "the end of the line");
-  return status == ASSAY_OK ? add_line(r, d) : status;
+  bool nothing = d->verb == VERB_LET && !d->value; // a parameter that is a word
+  return status == ASSAY_OK && !nothing ? add_line(r, d) : status;
 }
 
 // ---- options

@@ -557,6 +557,13 @@ static const struct {
     {L "let a = sqrt(-1)", "sqrt(-1): the number must not be negative"},
     {L "require M < 50 -- M is at most 50, don't ask; it's a \"tile\"",
      "1:11: this workload is beyond the kernel: M is at most 50, don't ask; it's a \"tile\""},
+    // where a tool has put lines, those of the author
+    {L "let a = 1\n#define a 1\n# line 7\n\n" L "let b = Q", "a.cu:8:19: no number is named `Q`"},
+    {L "let a = 1\n#linear 7\n" L "let b = Q", "a.cu:3:19: no number is named `Q`"},
+    // parameters: a word has no number, and no launch line can use it
+    {L "tune A fast,slow\n" L "let b = A", "2:19: no number is named `A`"},
+    {L "tune A 'x,y'\n" L "tune B 1u,2\n" L "tune C 2.5,x\n" L "let b = C * Q", "4:23: no number is named `Q`"},
+    {L "tune A", "1:17: expected a value"},
     // launches
     {L "launch k grid=M-100 block=1", "1:26: grid.x is 0: 1 to 2147483647 is allowed (leave the launch out with if="},
     {L "launch k grid=1,-1 block=1", "grid.y is -1: 1 to"},

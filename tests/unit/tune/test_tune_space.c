@@ -66,10 +66,64 @@ static void refuses(void **state) {
   refused("// assay: tune\n", ASSAY_ERR_USAGE, "declares nothing to tune");
   refused("// assay: tune 3 4\n", ASSAY_ERR_SYNTAX, "k.c:1: the name is missing");
   refused("\n// assay: tune A 1,\n", ASSAY_ERR_SYNTAX, "k.c:2: a value is missing");
-  refused("// assay: tune A 1 2\n", ASSAY_ERR_SYNTAX, "with commas between them");
+  refused("// assay: tune A 1 2\n", ASSAY_ERR_SYNTAX, "there are to be commas between values");
   refused("// assay: tune A 1,2,1\n", ASSAY_ERR_SYNTAX, "there twice");
   refused("// assay: tune A 1\n// assay: tune A 2\n", ASSAY_ERR_SYNTAX, "k.c:2: A is declared in line 1 already");
   refused("// assay: tune A 1\n// assay: tune B 1;2\n", ASSAY_ERR_SYNTAX, "k.c:2");
+  refused("// assay: tune A +1\n", ASSAY_ERR_SYNTAX, "a value is a number, a word, or a text in quotes");
+  refused("// assay: tune A \"x\n", ASSAY_ERR_SYNTAX, "a text in quotes");
+  refused("// assay: tune A 8,010\n", ASSAY_ERR_SYNTAX, "octal to C");
+  refused("// assay: tune A -07\n", ASSAY_ERR_SYNTAX, "octal to C");
+}
+
+// A definition that always holds would make all configurations one.
+static void refuses_definitions(void **state) {
+  (void)state;
+  refused("// assay: tune A 1,2\n#define A 1\n", ASSAY_ERR_SYNTAX,
+          "k.c:2: A has this value whatever the tuner chooses");
+  refused("// assay: tune A 1,2\n#if X\n#endif\n # define A(x) x\n", ASSAY_ERR_SYNTAX, "k.c:4: A has this value");
+  refused("# assay: tune A 1,2\nA = 3\n", ASSAY_ERR_SYNTAX, "put the line above the one that declares it");
+  static const char *const right[] = {
+      "// assay: tune A 1,2\n#ifndef A\n#if 1\n#endif\n#define A 1\n#endif\n", "#define A 1\n// assay: tune A 1,2\n",
+      "// assay: tune A 1,2\n#define AB 1\n#define B A\nint A = 3;\n", "A = 3\n# assay: tune A 1,2\n",
+      "# assay: tune A 1,2\nif A == 1:\n  A = 2\nA == 3\nAB = 3\n"};
+  for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+    struct arena a = {0};
+    assert_int_equal(space_of(right[i], &a).size, 2);
+    arena_release(&a);
+  }
+}
+
+// Numbers are names for launch lines, too; texts are for the compiler alone.
+static void values(void **state) {
+  (void)state;
+  static const char text[] = "// assay: tune A 0x10,-3\n// assay: tune B 2.5,1e-3\n// assay: tune C \"a,b\",'c d'\n"
+                             "// assay: tune D 99999999999999999999,1.5f\n// assay: constraint B > 1.5 && A > 0\n";
+  struct arena a = {0};
+  struct tune_space s = space_of(text, &a);
+  struct assay_error err = {0};
+  struct buf out = {0};
+  const char *chosen[TUNE_MOST_PARAMETERS];
+  const struct plan_symbol m = {"M", 64}, b = {"B", 64};
+  int64_t *order, n;
+  assert_int_equal(s.size, 16);
+  assert_int_equal(tune_space_order(&s, &(struct tune_order){"k.c", &m, 1, 1}, &a, &order, &n, &err), ASSAY_OK);
+  assert_int_equal(n, 4); // B is 2.5, A is 16
+  tune_space_pick(&s, 0, chosen);
+  tune_space_source(&s, text, sizeof text - 1, chosen, &out);
+  assert_string_equal(buf_str(&out), "// assay: let A = 0x10\n#define A 0x10\n// assay: let B = 2.5\n#define B 2.5\n"
+                                     "#define C \"a,b\"\n#define D 99999999999999999999\n#line 5\n"
+                                     "// held: B > 1.5 && A > 0\n");
+  assert_int_equal(tune_space_order(&s, &(struct tune_order){"k.c", &b, 1, 1}, &a, &order, &n, &err),
+                   ASSAY_ERR_INVALID);
+  assert_non_null(strstr(err.message, "k.c:2: B is a dimension of the task"));
+  s = space_of("// assay: tune A 8,wide\n// assay: tune AB 1\n// assay: constraint AB < 4 && A > 4\n", &a);
+  assert_int_equal(tune_space_order(&s, &(struct tune_order){"k.c", &m, 1, 1}, &a, &order, &n, &err),
+                   ASSAY_ERR_INVALID);
+  assert_non_null(
+      strstr(err.message, "k.c:3: the constraint `AB < 4 && A > 4` is over A, whose value wide is no number"));
+  buf_release(&out);
+  arena_release(&a);
 }
 
 static void orders(void **state) {
@@ -137,7 +191,9 @@ static void curve(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(reads), cmocka_unit_test(refuses), cmocka_unit_test(orders),
-                                     cmocka_unit_test(writes), cmocka_unit_test(curve)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(reads),  cmocka_unit_test(refuses), cmocka_unit_test(refuses_definitions),
+      cmocka_unit_test(values), cmocka_unit_test(orders),  cmocka_unit_test(writes),
+      cmocka_unit_test(curve)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
