@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernels of kernels/fusedops on a GPU, expected and got: their twins, shapes that no tile divides, and what changed.
 
-usage: fusedops_kernels.py ASSAY OUT.json [--before DIR] [--only TEXT] [--seconds S] [--gpus N] [--each N] [--device D]
-                           [--table]
+usage: fusedops_kernels.py ASSAY OUT.json [--folder DIR] [--before DIR] [--only TEXT] [--kinds KIND,...] [--seconds S]
+                           [--gpus N] [--each N] [--device D] [--table]
 
 In this order, over --gpus (1) GPUs with --each (1) processes on each:
   twin    every kernel and each of its wrong twins at `small`, with all probes and ragged shapes, without times
@@ -12,7 +12,8 @@ In this order, over --gpus (1) GPUs with --each (1) processes on each:
           calls are timed in turn with these: `ratio` is the old time over the new one, with its interval
   odd     every kernel at its odd and thin shapes, without times
 --seconds (540) ends the call, and the same command goes on where OUT.json ends. --only takes kernels whose name contains
-TEXT. --table prints what OUT.json holds, and judges nothing.
+TEXT, --kinds takes kinds of the above, --folder the kernels of another folder (such as new default values, with --before
+kernels/fusedops). --table prints what OUT.json holds, and judges nothing.
 
   mkdir before; for f in kernels/fusedops/*.cu; do git show 259f170d^:$f >before/$(basename $f); done
 """
@@ -31,9 +32,9 @@ TILES = {"M, K, N": ["M=2049, K=528, N=4112", "M=1000, K=2576, N=1008", "M=4099,
 KINDS = ("twin", "tiles", "sizes", "odd")
 
 
-def read_kernel(name):
+def read_kernel(folder, name):
     """(task, [(twin, expected)])"""
-    with open(os.path.join(common.ROOT, FOLDER, name), encoding="utf-8") as file:
+    with open(os.path.join(folder, name), encoding="utf-8") as file:
         text = file.read()
     task = re.search(r"^// assay: task (\S+)", text, re.M).group(1)
     return task, re.findall(r"^// assay: twin (\w+) expect (\S+)", text, re.M)
@@ -45,19 +46,19 @@ def read_workloads(task):
         return dict(re.findall(r'"assay\.workload\.(\w+)" : "([^"]*)"', file.read()))
 
 
-def all_jobs(only):
+def all_jobs(options):
     jobs = []
-    for name in sorted(os.listdir(os.path.join(common.ROOT, FOLDER))):
-        if not name.endswith(".cu") or only not in name:
+    for name in sorted(os.listdir(options.folder)):
+        if not name.endswith(".cu") or options.only not in name:
             continue
-        task, twins = read_kernel(name)
+        task, twins = read_kernel(options.folder, name)
         workloads = read_workloads(task)
         dims = ", ".join(re.findall(r"(\w+)=", workloads["small"]))
         jobs += [("twin", name, task, "small", twin, expected) for twin, expected in [("", "pass"), *twins]]
         jobs += [("tiles", name, task, sizes, "", "pass") for sizes in TILES.get(dims, [])]
         jobs += [("sizes", name, task, w, "", "pass") for w in workloads if w.startswith("size")]
         jobs += [("odd", name, task, w, "", "pass") for w in workloads if re.match("odd|thin|decode|skew", w)]
-    return sorted(jobs, key=lambda job: KINDS.index(job[0]))
+    return sorted((job for job in jobs if job[0] in options.kinds), key=lambda job: KINDS.index(job[0]))
 
 
 def key(row):
@@ -66,7 +67,7 @@ def key(row):
 
 def judge(options, job, gpu):
     kind, name, task, workload, twin, expected = job
-    command = [options.assay, "judge", task, os.path.join(FOLDER, name), "--workload", workload, "--no-store", "--json",
+    command = [options.assay, "judge", task, os.path.join(options.folder, name), "--workload", workload, "--no-store", "--json",
                "--device", options.device]
     old = os.path.join(options.before, name) if options.before else ""
     if kind == "sizes":
@@ -124,7 +125,11 @@ class Options:
     def __init__(self, arguments):
         self.before = common.option(arguments, "--before", "")
         self.before = os.path.realpath(self.before) if self.before else ""
+        self.folder = os.path.realpath(common.option(arguments, "--folder", os.path.join(common.ROOT, FOLDER)))
         self.only = common.option(arguments, "--only", "")
+        self.kinds = common.option(arguments, "--kinds", ",".join(KINDS)).split(",")
+        if not set(self.kinds) <= set(KINDS):
+            sys.exit(f"fusedops_kernels.py: --kinds takes some of {', '.join(KINDS)}")
         self.seconds = float(common.option(arguments, "--seconds", 540))
         self.gpus = int(common.option(arguments, "--gpus", 1))
         self.each = int(common.option(arguments, "--each", 1))
@@ -157,7 +162,7 @@ def main():
     result["rows"] = [r for r in result["rows"] if r["got"] != "judge_failed"]
     done = {key(r) for r in result["rows"]}
     lock = threading.Lock()
-    jobs = [job for job in all_jobs(options.only) if (job[0], job[1], job[3], job[4]) not in done]
+    jobs = [job for job in all_jobs(options) if (job[0], job[1], job[3], job[4]) not in done]
 
     def act(job, gpu, _):
         row = judge(options, job, gpu)

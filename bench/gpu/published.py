@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The published candidates of Red Hat's comparison (KernelGeneration), judged as they stand.
 
-usage: published.py ASSAY CHECKOUT OUT.json [--seconds S] [--gpus N] [--each N] [--every N] [--store FILE] [--table]
+usage: published.py ASSAY CHECKOUT OUT.json [--seconds S] [--gpus N] [--each N] [--every N] [--only TEXT,...]
+                    [--device D] [--store FILE] [--table]
 
 CHECKOUT is LironKesem/KernelGeneration (4c6e8f0): twelve files, of Triton by hand, KernelLLM, Makora and Helion, for a matrix
 product, layer normalisation, and a product with bias and GELU. Each file gets a ModelNew below it that calls it as its
@@ -11,11 +12,10 @@ all of the others: the task's default form first, then as it was published. Heli
 configuration. What a kernel does at shapes it was not made for is told (`scope`), and does not fail it (--shapes judged).
 
 --gpus (1) and --each (1): so many processes at once. --seconds (540) ends the call; the same command goes on where OUT.json
-ends. --table prints what OUT.json holds, and judges nothing.
+ends. --only takes files whose path contains one of the texts. --table prints what OUT.json holds, and judges nothing.
 """
 import json
 import os
-import queue
 import sys
 import tempfile
 import threading
@@ -74,7 +74,7 @@ def shapes_of(form, every):
 
 
 def judge(options, path, task, workload, published, gpu):
-    command = ["judge", task, path, "--workload", workload, "--device", "cuda", "--shapes", "judged", "--samples", "50",
+    command = ["judge", task, path, "--workload", workload, "--device", options.device, "--shapes", "judged", "--samples", "50",
                "--store", options.store, *(["--as-published"] if published else [])]
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     environment = dict(os.environ, CUDA_VISIBLE_DEVICES=visible.split(",")[gpu] if visible else str(gpu))
@@ -101,6 +101,8 @@ class Options:
         self.seconds = float(common.option(arguments, "--seconds", 540))
         self.gpus = int(common.option(arguments, "--gpus", 1))
         self.each = int(common.option(arguments, "--each", 1))
+        self.device = common.option(arguments, "--device", "cuda")
+        self.only = common.option(arguments, "--only", "").split(",")
         self.every = int(common.option(arguments, "--every", 10))
         self.store = os.path.realpath(common.option(arguments, "--store", "published.sqlite"))
         self.table = "--table" in arguments
@@ -132,41 +134,30 @@ def main():
                             "commit": common.run(["git", "rev-parse", "--short=12", "HEAD"])[2].decode().strip()})
     result["rows"] = [r for r in result["rows"] if r["verdict"] != "judge_failed"]
     done = {(r["file"], r["workload"], r["form"]) for r in result["rows"]}
-    end, lock, work = time.monotonic() + options.seconds, threading.Lock(), queue.Queue()
-    for form_name in FORMS:
-        for name, form, call in CANDIDATES:
-            for shape in shapes_of(form, options.every):
-                if (name, f"size{shape:02}", form_name) not in done:
-                    work.put((name, form, call, f"size{shape:02}", form_name))
+    lock = threading.Lock()
+    jobs = [(name, form, call, f"size{shape:02}", form_name) for form_name in FORMS for name, form, call in CANDIDATES
+            for shape in shapes_of(form, options.every)
+            if any(text in name for text in options.only) and (name, f"size{shape:02}", form_name) not in done]
 
-    def worker(gpu, folder):
-        while time.monotonic() < end:
-            try:
-                name, form, call, workload, form_name = work.get_nowait()
-            except queue.Empty:
-                return
-            with open(os.path.join(options.checkout, "operators", name), encoding="utf-8") as file:
-                source = module(file.read(), form, call)
+    def act(job, gpu, _):
+        name, form, call, workload, form_name = job
+        with open(os.path.join(options.checkout, "operators", name), encoding="utf-8") as file:
+            source = module(file.read(), form, call)
+        with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, name.replace("/", "_"))
             with open(path, "w", encoding="utf-8") as file:
                 file.write(source)
             row = row_of(name, form[0], workload, form_name, judge(options, path, form[0], workload, form_name == "published", gpu))
-            with lock:
-                result["rows"].append(row)
-                with open(options.out + ".new", "w", encoding="utf-8") as file:
-                    json.dump(result, file, indent=1)
-                os.replace(options.out + ".new", options.out)
+        with lock:
+            result["rows"].append(row)
+            with open(options.out + ".new", "w", encoding="utf-8") as file:
+                json.dump(result, file, indent=1)
+            os.replace(options.out + ".new", options.out)
 
-    with tempfile.TemporaryDirectory() as folder:
-        workers = []
-        for index in range(options.gpus * options.each):
-            own = os.path.join(folder, str(index))
-            os.mkdir(own)
-            workers.append(threading.Thread(target=worker, args=(index % options.gpus, own)))
-            workers[-1].start()
-        for one in workers:
-            one.join()
+    begun = common.share(jobs, options.gpus, options.each, options.seconds, act)
     print_table(result["rows"])
+    if begun < len(jobs):
+        print(f"no time left for {len(jobs) - begun} judgements; the same command goes on")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the comparison of makers still lacks, on the GPUs of one machine, the most telling part first.
+
+usage: comparison.py PROGRAMS OUT [--seconds S] [--only PART,...] [--gpus N] [--checkout DIR] [--device D] [--scale X]
+                     [--plan] [--table]
+
+PROGRAMS: the folder with assay and its helpers. OUT: a folder for all that the parts write, while they run. Parts:
+
+  defaults      the kernels with the default values that docs/fusedops.md proposes (OUT/defaults/*.cu): with their twins, under all
+                probes, at `small`, then at every size, timed in turn with what ships (fusedops_kernels.py)
+  cublas        forms of the bf16 product beside cuBLAS over the thirty published shapes (forms.py), which begins anew each time
+  products      the 24 published products that no run of all makers has reached (fusedops.sh)
+  denominators  PyTorch over KernelBench, every eighth task first (denominators.py)
+  tuners        what tuning costs, with three seeds (tuners.sh)
+  published     the published candidates that were not reached: products with GELU, Helion's layer normalisation (published.py);
+                --checkout is LironKesem/KernelGeneration, and without it the part is left out
+
+Each part has seconds of its own, 1440 in all; --scale multiplies them. --seconds (540) ends a call, and the same command goes on
+with the part, and within it, where it was: OUT/comparison.json has what was used. --only takes parts in the order given. --plan
+prints what would be called, after it has written what the parts read. --table prints what there is, and calls nothing.
+
+  comparison.py build OUT --seconds 540       three times, in 25 minutes of a machine with four GPUs
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import common
+
+LIMITS = {"defaults": 240, "cublas": 60, "products": 330, "denominators": 390, "tuners": 300, "published": 120}
+SHORTEST = 20  # seconds; a part is not begun with less
+GRACE = 45  # what is at work when a part's seconds are over may end
+REACHED = (5, 10, 15, 20, 25, 30)  # of the thirty products, in bench/results/nvidia-h100/makers_one_run.json
+ATTENTION = {"ORDER": "2", "AHEAD": "2"}
+FORMS_OF_ROWS = [("// assay: let form = D == 2048 ? FORM",
+                  "// assay: let form = FORM == 0 && D == 2048 ? 11 : FORM == 0 && D == 1024 ? 2 : FORM == 0 && D == 512 ? 7 : D == 2048 ? FORM")]
+DEFAULTS = {  # kernel: values of parameters, and lines as they are and as they would be
+    "bf16_attention.cu": ({"AHEAD": "2"}, []),
+    "bf16_attention_causal.cu": (ATTENTION, []),
+    "bf16_attention_gqa.cu": (ATTENTION, []),
+    "bf16_layernorm.cu": ({}, FORMS_OF_ROWS),
+    "fp16_layernorm.cu": ({}, FORMS_OF_ROWS),
+    "bf16_swiglu.cu": ({"EACH": "1", "FEW": "0", "ONCE": "0"}, []),
+    "bf16_batched_gemm.cu": ({}, [("M > 512 && high ? 224 : 128", "M > 512 && high ? 224 : K * N > 4 * M * (K + N) ? 64 : 128")]),
+}
+
+
+def replace_once(text, old, new, where):
+    if text.count(old) != 1:
+        sys.exit(f"comparison.py: {where} has {text.count(old)} times, not once: {old}")
+    return text.replace(old, new)
+
+
+def with_default(text, name, value, where):
+    """The parameter's first value and its own definition, both."""
+    line = re.search(rf"^// assay: tune {name} (\S+)$", text, re.M)
+    values = line[1].split(",") if line else []
+    if value not in values:
+        sys.exit(f"comparison.py: {where} has no parameter {name} with a value {value}")
+    ordered = ",".join([value, *(v for v in values if v != value)])
+    text = replace_once(text, line[0], f"// assay: tune {name} {ordered}", where)
+    return replace_once(text, f"#define {name} {values[0]}\n", f"#define {name} {value}\n", where)
+
+
+def write_defaults(folder):
+    os.makedirs(folder, exist_ok=True)
+    for name, (values, lines) in DEFAULTS.items():
+        with open(os.path.join(common.ROOT, "kernels/fusedops", name), encoding="utf-8") as file:
+            text = file.read()
+        for parameter, value in values.items():
+            text = with_default(text, parameter, value, name)
+        for old, new in lines:
+            text = replace_once(text, old, new, name)
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def write_products(path):
+    with open(path, "w", encoding="utf-8") as file:
+        for n in range(30, 0, -1):
+            if n not in REACHED:
+                file.write(f"fusedops/matmul/bf16_matmul size{n:02}\n")
+
+
+class Options:
+    def __init__(self, arguments):
+        self.seconds = float(common.option(arguments, "--seconds", 540))
+        self.scale = float(common.option(arguments, "--scale", 1))
+        self.only = common.option(arguments, "--only", ",".join(LIMITS)).split(",")
+        self.gpus = int(common.option(arguments, "--gpus", 0)) or common.gpus_here()
+        self.device = common.option(arguments, "--device", "cuda")
+        self.checkout = common.option(arguments, "--checkout", "")
+        self.checkout = os.path.realpath(self.checkout) if self.checkout else ""
+        self.plan, self.table = "--plan" in arguments, "--table" in arguments
+        arguments[:] = [a for a in arguments if a not in ("--plan", "--table")]
+        if len(arguments) != 2:
+            sys.exit(__doc__)
+        wrong = [part for part in self.only if part not in LIMITS]
+        if wrong:
+            sys.exit(f"comparison.py: there is no part {wrong[0]}: {', '.join(LIMITS)}")
+        self.programs, self.out = map(os.path.realpath, arguments)
+        self.assay = os.path.join(self.programs, "assay")
+        if not os.access(self.assay, os.X_OK):
+            sys.exit(f"comparison.py: there is no program {self.assay}: build it first")
+        if self.checkout and not os.path.isdir(os.path.join(self.checkout, "operators")):
+            sys.exit(f"comparison.py: {self.checkout} has no folder operators: it is no checkout of KernelGeneration")
+
+
+def command_of(part, options, seconds):
+    """(command, environment); None where the part cannot be done here."""
+    script, seconds = (lambda name: os.path.join(common.HERE, name)), str(int(seconds))
+    python = os.environ.get("ASSAY_PYTHON", sys.executable)
+    out, gpus = (lambda name: os.path.join(options.out, name)), str(options.gpus)
+    shared = ["--seconds", seconds, "--gpus", gpus, "--device", options.device]
+    if part == "defaults":
+        return [sys.executable, script("fusedops_kernels.py"), options.assay, out("defaults.json"), "--folder", out("defaults"),
+                "--before", os.path.join(common.ROOT, "kernels/fusedops"), "--kinds", "twin,sizes", *shared], {}
+    if part == "cublas":
+        return [python, script("forms.py"), out("forms.json"), "matmul"], {}
+    if part == "products":
+        return [script("fusedops.sh"), options.programs, out("products"), seconds], \
+            {"PARTS": out("products.parts"), "GPUS": gpus, "EACH": "2", "DEVICE": options.device}
+    if part == "denominators":
+        return [sys.executable, script("denominators.py"), options.assay, out("denominators.json"), "--every", "8", "--each", "2",
+                *shared], {}
+    if part == "tuners":
+        return [script("tuners.sh"), options.programs, out("tuners"), seconds], {"GPUS": gpus, "DEVICE": options.device}
+    if not options.checkout:
+        return None
+    return [sys.executable, script("published.py"), options.assay, options.checkout, out("published.json"), "--only",
+            "gemm_gelu,layernorm_helion", "--store", out("published.sqlite"), *shared], {}
+
+
+def run_part(command, environment, log, seconds):
+    """(seconds, exit code, whether it says that there was no time left). What outlives its seconds is interrupted, then ended."""
+    begun = time.monotonic()
+    with open(log, "a", encoding="utf-8") as file:
+        file.write("$ " + " ".join(command) + "\n")
+        file.flush()
+        before = file.tell()
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True,
+                                 env={**os.environ, **environment}, cwd=common.ROOT)
+        cut_off = False
+        for sign, patience in ((signal.SIGINT, seconds + GRACE), (signal.SIGTERM, 10), (signal.SIGKILL, 5)):
+            try:
+                child.wait(patience)
+                break
+            except subprocess.TimeoutExpired:
+                cut_off = True
+                os.killpg(child.pid, sign)
+        code = child.wait()
+    with open(log, encoding="utf-8", errors="replace") as file:
+        file.seek(before)
+        said = file.read()
+    return time.monotonic() - begun, code, cut_off or "no time left" in said
+
+
+def state_of(result, part):
+    return result["parts"].setdefault(part, {"seconds": 0.0, "done": False, "exit": None, "calls": 0})
+
+
+def print_table(result, options):
+    print(f"{'part':13} {'seconds':>7} {'of':>5} {'calls':>5} {'exit':>4}  state")
+    for part in LIMITS:
+        s = state_of(result, part)
+        limit = LIMITS[part] * options.scale
+        state = "done" if s["done"] else "not begun" if s["calls"] == 0 else "its seconds are used" if limit - s["seconds"] < SHORTEST \
+            else "goes on with the same command"
+        print(f"{part:13} {s['seconds']:7.0f} {limit:5.0f} {s['calls']:5} {'-' if s['exit'] is None else s['exit']:>4}  {state}")
+
+
+def main():
+    options = Options(sys.argv[1:])
+    path = os.path.join(options.out, "comparison.json")
+    result = {"what": "what the comparison of makers lacked: bench/gpu/comparison.py", "calls": [], "parts": {}}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            result = json.load(file)
+    if options.table:
+        print_table(result, options)
+        return
+    write_defaults(os.path.join(options.out, "defaults"))
+    write_products(os.path.join(options.out, "products.parts"))
+    if not options.plan:
+        result["calls"].append(common.call_of("bench/gpu/comparison.py", ["PROGRAMS", "OUT", *sys.argv[3:]], gpus=options.gpus))
+
+    def write():
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            json.dump(result, file, indent=1)
+        os.replace(path + ".new", path)
+
+    end = time.monotonic() + options.seconds
+    for part in options.only:
+        state = state_of(result, part)
+        left = min(LIMITS[part] * options.scale - state["seconds"], end - time.monotonic())
+        if state["done"] or left < SHORTEST * min(1, options.scale):
+            continue
+        found = command_of(part, options, left)
+        if not found:
+            print(f"{part}: left out, as there is no --checkout")
+            continue
+        command, environment = found
+        if options.plan:
+            print(" ".join([*(f"{name}={value}" for name, value in environment.items()), *command]))
+            continue
+        print(f"{part}: {left:.0f} s", flush=True)
+        took, code, more = run_part(command, environment, os.path.join(options.out, part + ".txt"), left)
+        state.update(seconds=state["seconds"] + took, exit=code, calls=state["calls"] + 1, done=code == 0 and not more)
+        write()
+    if not options.plan:
+        print_table(result, options)
+
+
+if __name__ == "__main__":
+    main()

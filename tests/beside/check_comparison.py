@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""bench/gpu/comparison.py without a GPU: its parts, with scripts and a judge that do what a test wants of them.
+
+usage: check_comparison.py
+"""
+import contextlib
+import io
+import json
+import os
+import re
+import stat
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "bench/gpu"))
+import common  # noqa: E402
+import comparison  # noqa: E402
+import fusedops_kernels  # noqa: E402
+import published  # noqa: E402
+
+# Stands for every script of a part: says how it was called, and does what its name in HOW says.
+SCRIPT = '''#!%s
+import json, os, sys, time
+name = os.path.basename(sys.argv[0])
+with open(os.environ["CALLS"], "a") as file:
+    file.write(json.dumps([name, sys.argv[1:], {n: os.environ.get(n) for n in ("PARTS", "GPUS", "EACH", "DEVICE")}]) + "\\n")
+how = json.loads(os.environ["HOW"]).get(name, "ends")
+if how == "hangs":
+    time.sleep(300)
+print("no time left for 3 judgements" if how == "goes on" else "all was judged")
+sys.exit(3 if how == "fails" else 0)
+''' % sys.executable
+
+# `assay judge`, whose candidate is right without a macro: says what it was asked.
+JUDGE = '''#!%s
+import json, os, sys
+arguments = sys.argv[1:]
+with open(os.environ["CALLS"], "a") as file:
+    file.write(json.dumps(arguments) + "\\n")
+beside = [{"median_ns": 3000.0, "speedup": 1.5, "speedup_low": 1.4, "speedup_high": 1.6}]
+print(json.dumps([{"verdict": "wrong_value" if "--define" in arguments else "pass", "timing": {"median_ns": 2000.0},
+                   "baselines": beside if "--baseline" in arguments else []}]))
+''' % sys.executable
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(path, stat.S_IRWXU)
+
+
+class Comparison(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.out, self.calls = os.path.join(self.folder.name, "out"), os.path.join(self.folder.name, "calls")
+        self.programs, self.scripts = os.path.join(self.folder.name, "programs"), os.path.join(self.folder.name, "scripts")
+        write(os.path.join(self.programs, "assay"), JUDGE)
+        for name in ("fusedops_kernels.py", "forms.py", "fusedops.sh", "denominators.py", "tuners.sh", "published.py"):
+            write(os.path.join(self.scripts, name), SCRIPT)
+        os.makedirs(os.path.join(self.folder.name, "checkout/operators"))
+
+    def main(self, module, *arguments, how=None):
+        said = io.StringIO()
+        environment = {"CALLS": self.calls, "HOW": json.dumps(how or {}), "ASSAY_PYTHON": sys.executable}
+        with mock.patch.object(sys, "argv", [module.__name__ + ".py", *arguments]), mock.patch.dict(os.environ, environment), \
+                contextlib.redirect_stdout(said):
+            module.main()
+        return said.getvalue()
+
+    def called(self):
+        with open(self.calls, encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+    def states(self):
+        with open(os.path.join(self.out, "comparison.json"), encoding="utf-8") as file:
+            return json.load(file)["parts"]
+
+    def test_what_the_parts_read(self):
+        said = self.main(comparison, self.programs, self.out, "--plan", "--gpus", "4")
+        self.assertEqual(len(said.splitlines()), 6)
+        self.assertIn("published: left out, as there is no --checkout", said)
+        self.assertFalse(os.path.exists(os.path.join(self.out, "comparison.json")))
+        for name, (values, _) in comparison.DEFAULTS.items():
+            with open(os.path.join(self.out, "defaults", name), encoding="utf-8") as file:
+                text = file.read()
+            with open(os.path.join(ROOT, "kernels/fusedops", name), encoding="utf-8") as file:
+                self.assertNotEqual(text, file.read())
+            for parameter, value in values.items():  # a launch line and the compiler take the same
+                self.assertEqual(re.search(rf"^// assay: tune {parameter} (\w+)", text, re.M)[1], value)
+                self.assertEqual(re.findall(rf"^#define {parameter} (\w+)$", text, re.M), [value])
+        with open(os.path.join(self.out, "products.parts"), encoding="utf-8") as file:
+            parts = [line.split() for line in file]
+        self.assertEqual(len(parts), 24)
+        for task, workload in parts:
+            self.assertIn(workload, fusedops_kernels.read_workloads(task))
+
+    def test_parts_end_fail_and_go_on(self):
+        how = {"forms.py": "fails", "fusedops.sh": "goes on", "denominators.py": "hangs"}
+        arguments = [self.programs, self.out, "--gpus", "4", "--checkout", os.path.join(self.folder.name, "checkout")]
+        limits = dict.fromkeys(comparison.LIMITS, 200) | {"denominators": 1}
+        with mock.patch.object(common, "HERE", self.scripts), mock.patch.object(comparison, "LIMITS", limits), \
+                mock.patch.object(comparison, "GRACE", 0), mock.patch.object(comparison, "SHORTEST", 0.5):
+            self.main(comparison, *arguments, how=how)
+            first, states = self.called(), self.states()
+            said = self.main(comparison, *arguments, how=how)
+        self.assertEqual([name for name, _, _ in first], ["fusedops_kernels.py", "forms.py", "fusedops.sh", "denominators.py",
+                                                          "tuners.sh", "published.py"])
+        self.assertEqual({part: s["done"] for part, s in states.items()},
+                         {"defaults": True, "cublas": False, "products": False, "denominators": False, "tuners": True,
+                          "published": True})
+        self.assertEqual(states["cublas"]["exit"], 3)
+        self.assertGreaterEqual(states["denominators"]["seconds"], 1)
+        self.assertLess(states["denominators"]["seconds"], 200)  # it was interrupted
+        # What is done, and what has used its seconds, is not begun again.
+        self.assertEqual([name for name, _, _ in self.called()[len(first):]], ["forms.py", "fusedops.sh"])
+        self.assertRegex(said, r"denominators +\d+ +1 +1 +-?\d+  its seconds are used")
+        self.assertRegex(said, r"products +\d+ +200 +2 +0  goes on with the same command")
+        kernels, products = first[0][1], first[2][2]
+        self.assertEqual(kernels[kernels.index("--folder") + 1], os.path.join(os.path.realpath(self.out), "defaults"))
+        self.assertEqual(products, {"PARTS": os.path.join(os.path.realpath(self.out), "products.parts"), "GPUS": "4", "EACH": "2",
+                                    "DEVICE": "cuda"})
+
+    def test_what_is_wrong_is_said(self):
+        for arguments, why in (([self.programs, self.out, "--only", "default"], "there is no part default"),
+                               ([self.scripts, self.out], "build it first"),
+                               ([self.programs, self.out, "--checkout", self.programs], "no checkout of KernelGeneration"),
+                               ([self.programs], "usage: comparison.py")):
+            with self.assertRaises(SystemExit) as caught:
+                self.main(comparison, *arguments)
+            self.assertIn(why, str(caught.exception))
+        with self.assertRaisesRegex(SystemExit, "has 0 times, not once: b"):
+            comparison.replace_once("a", "b", "c", "x.cu")
+        with self.assertRaisesRegex(SystemExit, "no parameter A with a value 3"):
+            comparison.with_default("// assay: tune A 1,2\n#define A 1\n", "A", "3", "x.cu")
+
+    def test_new_defaults_are_asked_beside_the_old(self):
+        comparison.write_defaults(os.path.join(self.out, "defaults"))
+        found = os.path.join(self.out, "defaults.json")
+        arguments = [os.path.join(self.programs, "assay"), found, "--folder", os.path.join(self.out, "defaults"), "--before",
+                     os.path.join(ROOT, "kernels/fusedops"), "--only", "swiglu", "--kinds", "twin,sizes"]
+        said = self.main(fusedops_kernels, *arguments)
+        self.assertIn("twin: 3 of 3 as expected", said)  # two twins, and the kernel itself
+        self.assertIn("bf16_swiglu.cu: before / now 1.5000 in geometric mean over 5 shapes", said)
+        for call in self.called():
+            self.assertEqual(call[2], os.path.join(os.path.realpath(self.out), "defaults", "bf16_swiglu.cu"))
+            self.assertEqual("--baseline" in call, "--no-probes" in call)  # twins are asked everything, sizes are timed
+        n = len(self.called())
+        self.main(fusedops_kernels, *arguments)
+        self.assertEqual(len(self.called()), n)
+        with self.assertRaisesRegex(SystemExit, "--kinds takes some of"):
+            self.main(fusedops_kernels, *arguments[:-1], "size")
+
+    def test_published_files_that_were_not_reached(self):
+        checkout = os.path.join(self.folder.name, "checkout")
+        for name, _, _ in published.CANDIDATES:
+            write(os.path.join(checkout, "operators", name), "import torch\n")
+        arguments = [os.path.join(self.programs, "assay"), checkout, os.path.join(self.out, "published.json"), "--only",
+                     "gemm_gelu,layernorm_helion", "--device", "cpu", "--store", os.path.join(self.out, "store")]
+        os.makedirs(self.out)
+        said = self.main(published, *arguments)
+        asked = {(os.path.basename(call[2]), call[4]) for call in self.called()}
+        self.assertEqual(len(self.called()), 2 * (4 * 5 + 3))  # each form of the task
+        self.assertEqual(len(asked), 4 * 5 + 3)
+        self.assertIn("bf16_layernorm_layernorm_helion.py", {name for name, _ in asked})
+        self.assertNotIn("no time left", said)
+        self.assertIn("no time left for 46 judgements", self.main(published, *arguments[:2], os.path.join(self.out, "other.json"),
+                                                                  *arguments[3:], "--seconds", "0"))
+
+
+if __name__ == "__main__":
+    unittest.main()
