@@ -71,7 +71,7 @@ enum assay_status maker_find(const char *text, const struct maker **out, const c
   *out = NULL;
   for (int i = 0; i < N_MAKERS; i++)
     if (strlen(makers[i]->name) == n && memcmp(makers[i]->name, text, n) == 0 &&
-        (colon ? makers[i]->argument != NULL : may_lack_argument(makers[i])))
+        (colon ? makers[i]->argument && (colon[1] || may_lack_argument(makers[i])) : may_lack_argument(makers[i])))
       *out = makers[i];
   *argument = *out && colon ? colon + 1 : "";
   if (!*out && stat(text, &st) == 0) {
@@ -165,6 +165,14 @@ void maker_take_file(const struct maker_request *r, bool (*takes)(const char *so
   char *whole = realpath(out->file, NULL);
   snprintf(out->label, sizeof out->label, "%s", whole ? whole : out->file);
   free(whole);
+}
+
+enum assay_status maker_check_path(const char *argument, struct store *store, struct assay_error *err) {
+  struct stat st;
+  (void)store;
+  if (!argument[0] || stat(argument, &st) == 0)
+    return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_USAGE, "--with: there is no folder or file %.200s", argument);
 }
 
 void maker_own_folder(const struct maker_request *r, const char *name, char *folder, size_t size) {

@@ -38,6 +38,9 @@ struct maker_candidate {
 struct maker {
   const char *name, *argument, *what; // argument: for help, "DIR", or "[DIR]" where it may be missing; NULL: takes none
   const char *log; // the format (tune/log.h) of what its candidates print of their tuning; NULL: nothing
+  // Whether the argument means anything, before any shape is asked; NULL: it always does. ASSAY_ERR_USAGE says what
+  // does.
+  enum assay_status (*check)(const char *argument, struct store *store, struct assay_error *err);
   // A refusal is an answer: ASSAY_OK. A status means that the comparison cannot go on.
   enum assay_status (*yield)(const struct maker_request *r, struct maker_candidate *out, struct assay_error *err);
 };
@@ -62,6 +65,8 @@ void maker_take_file(const struct maker_request *r, bool (*takes)(const char *so
                      struct maker_candidate *out);
 // For makers: kernels/fusedops/NAME next to the tasks, where the kernels that come with Assay are.
 void maker_own_folder(const struct maker_request *r, const char *name, char *folder, size_t size);
+// For makers, as `check`: the folder or file is there, or none is named.
+enum assay_status maker_check_path(const char *argument, struct store *store, struct assay_error *err);
 // For makers: asks a library's own kernel, `word` is the library (docs/baselines.md).
 enum assay_status maker_library_of(const struct maker_request *r, const char *word, struct maker_candidate *out,
                                    struct assay_error *err);

@@ -8,5 +8,8 @@ static enum assay_status yield(const struct maker_request *r, struct maker_candi
   return ASSAY_OK;
 }
 
-const struct maker maker_files = {
-    .name = "files", .argument = "DIR|FILE", .what = "files that name the task in a comment", .yield = yield};
+const struct maker maker_files = {.name = "files",
+                                  .argument = "DIR|FILE",
+                                  .what = "files that name the task in a comment",
+                                  .check = maker_check_path,
+                                  .yield = yield};

@@ -53,6 +53,16 @@ static bool read_effort(const char *argument, const char **effort, char budget[3
   return true;
 }
 
+static enum assay_status check(const char *argument, struct store *store, struct assay_error *err) {
+  char budget[32];
+  const char *effort;
+  (void)store;
+  if (read_effort(argument, &effort, budget))
+    return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_USAGE,
+                   "helion:%.60s: the effort is none, quick, full, or a number of seconds from 1 to 86400", argument);
+}
+
 static enum assay_status write_kernel(const struct maker_request *r, const char *effort, const char *budget,
                                       struct maker_candidate *out, struct assay_error *err) {
   char *source = NULL;
@@ -78,9 +88,7 @@ static enum assay_status yield(const struct maker_request *r, struct maker_candi
   char own[4096], budget[32];
   const char *effort;
   struct maker_request asked = *r;
-  if (!read_effort(r->argument, &effort, budget))
-    return error_set(err, ASSAY_ERR_USAGE, "helion:%.60s: the effort is none, quick, full, or a number of seconds",
-                     r->argument);
+  (void)read_effort(r->argument, &effort, budget); // it was checked
   maker_own_folder(r, "helion", own, sizeof own);
   asked.argument = own;
   maker_take_file(&asked, takes, "is a Helion kernel for this task", out);
@@ -91,4 +99,5 @@ const struct maker maker_helion = {.name = "helion",
                                    .argument = "[none|quick|full|SECONDS]",
                                    .what = "Helion, with its own search at that effort (none), or full within seconds",
                                    .log = "helion",
+                                   .check = check,
                                    .yield = yield};

@@ -33,7 +33,23 @@ static enum assay_status yield(const struct maker_request *r, struct maker_candi
   return status;
 }
 
+static bool take_any(void *arg, const struct store_verdict *v) {
+  (void)v;
+  *(bool *)arg = true;
+  return false;
+}
+
+static enum assay_status check(const char *argument, struct store *store, struct assay_error *err) {
+  bool any = false;
+  enum assay_status status = store_each_standing(store, argument, NULL, take_any, &any, err);
+  if (status || any)
+    return status;
+  return error_set(err, ASSAY_ERR_USAGE, "run:%.200s: the store has no verdict of such a run; `assay runs` lists them",
+                   argument);
+}
+
 const struct maker maker_run = {.name = "run",
                                 .argument = "RUN",
                                 .what = "the fastest right kernel of a run in the store (assay make)",
+                                .check = check,
                                 .yield = yield};

@@ -26,4 +26,5 @@ const struct maker maker_triton = {.name = "triton",
                                    .argument = "[DIR]",
                                    .what = "Triton by hand, with its autotuner: kernels/fusedops/triton, or DIR",
                                    .log = "triton_text",
+                                   .check = maker_check_path,
                                    .yield = yield};

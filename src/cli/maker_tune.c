@@ -87,4 +87,5 @@ static enum assay_status yield(const struct maker_request *r, struct maker_candi
 const struct maker maker_tune = {.name = "tune",
                                  .argument = "DIR|FILE",
                                  .what = "files that declare parameters, tuned for each shape",
+                                 .check = maker_check_path,
                                  .yield = yield};

@@ -92,6 +92,14 @@ static const struct argp argp = {
     .help_filter = help_text,
 };
 
+// Two of one name would share a run, and one of them would never be the fastest.
+static enum assay_status check_maker(const struct side *s, const struct side_maker *m, struct assay_error *err) {
+  for (const struct side_maker *other = s->makers; other < m; other++)
+    if (strcmp(other->name, m->name) == 0)
+      return error_set(err, ASSAY_ERR_USAGE, "--with names %.200s twice", m->name);
+  return m->maker->check ? m->maker->check(m->argument, s->store, err) : ASSAY_OK;
+}
+
 static enum assay_status find_makers(struct side *s, struct assay_error *err) {
   char *list = arena_strdup(&s->arena, s->with ? s->with : "");
   enum assay_status status = list ? ASSAY_OK : error_nomem(err, "a list of makers");
@@ -102,6 +110,8 @@ static enum assay_status find_makers(struct side *s, struct assay_error *err) {
     struct side_maker *m = &s->makers[s->n_makers++];
     m->name = word;
     status = maker_find(word, &m->maker, &m->argument, err);
+    if (!status)
+      status = check_maker(s, m, err);
   }
   if (!status && s->n_makers == 0)
     status = error_set(err, ASSAY_ERR_USAGE, "name makers: --with eager,files:DIR");
@@ -109,6 +119,9 @@ static enum assay_status find_makers(struct side *s, struct assay_error *err) {
 }
 
 // ---- one candidate
+
+static const struct side_result no_result = {
+    .time_ns = NAN, .floor_ns = NAN, .called_ns = NAN, .low_ns = NAN, .high_ns = NAN, .label = "", .detail = ""};
 
 static enum assay_status judge_now(struct side *s, const struct maker_candidate *c, const struct store_verdict *key,
                                    int64_t *id, struct assay_error *err) {
@@ -182,14 +195,8 @@ static void ask(struct side *s, int m, const char *task_path, struct side_shape 
                                         .seconds = s->seconds,
                                         .retime = s->retime,
                                         .stop = &s->interrupt.stop};
-  *r = (struct side_result){.asked = true,
-                            .time_ns = NAN,
-                            .floor_ns = NAN,
-                            .called_ns = NAN,
-                            .low_ns = NAN,
-                            .high_ns = NAN,
-                            .label = "",
-                            .detail = ""};
+  *r = no_result;
+  r->asked = true;
   enum assay_status status = s->makers[m].maker->yield(&request, &c, &why);
   r->making_s = c.making_s;
   if (!status && c.refusal[0]) {
@@ -236,6 +243,8 @@ static enum assay_status add_shape(struct side *s, const struct task *t, const c
                               .flops = cost.flops + cost.least_contraction_flops,
                               .bytes = cost.input_bytes + cost.output_bytes,
                               .winner = -1};
+  for (int m = 0; m < s->n_makers; m++) // an interrupt may come before all are asked
+    (*out)->results[m] = no_result;
   return ASSAY_OK;
 }
 

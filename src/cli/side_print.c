@@ -116,6 +116,20 @@ static const char *reason_of(const struct side *s, int m, size_t i) {
   return why && why[0] ? why : NULL;
 }
 
+// Whether two reasons say the same, each of its own workload: "...; declared inputs, workload size01".
+static bool same_reason(const char *a, const char *b) {
+  static const char mark[] = ", workload ";
+  while (*a && *a == *b && strncmp(a, mark, sizeof mark - 1) != 0)
+    a++, b++;
+  if (*a == *b && *a) { // both are at the mark
+    a += sizeof mark - 1;
+    b += sizeof mark - 1;
+    a += strcspn(a, ",);");
+    b += strcspn(b, ",);");
+  }
+  return strcmp(a, b) == 0;
+}
+
 // Each reason of a maker once, with the first shape that it is of, and how many more there are.
 static void print_reasons(const struct side *s) {
   char text[512], more[48];
@@ -125,7 +139,7 @@ static void print_reasons(const struct side *s) {
       bool before = !why;
       int others = 0;
       for (size_t k = 0; k < s->n && !before; k++)
-        if (k != i && (other = reason_of(s, m, k)) && strcmp(other, why) == 0) {
+        if (k != i && (other = reason_of(s, m, k)) && same_reason(other, why)) {
           before = k < i;
           others++;
         }

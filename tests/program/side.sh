@@ -71,8 +71,19 @@ cp "$work/out" "$work/said.json"
 expect 0 "as the schema says" python3 "$source/tests/support/check_json.py" "$source/docs/assay.schema.json" "compare --with" "$work/said.json"
 expect 0 "^\[1949, 1216, 982\] \[None, None, None\]$" value "$work/said.json" "[round(c['tables']) for c in o['published']], [c['here'] for c in o['published']]"
 expect 0 "^\[\]$" value "$work/one.json" "o['published']"
-expect 0 "there is no folder or file .*/nowhere/../kernels/fusedops/triton" env ASSAY_TASKS= "$assay" compare fusedops/layernorm/bf16_layernorm \
+expect 2 "there is no folder or file .*/nowhere/../kernels/fusedops/triton" env ASSAY_TASKS= "$assay" compare fusedops/layernorm/bf16_layernorm \
   --with triton:$work/nowhere/../kernels/fusedops/triton --workload ragged1 --device cpu --run nowhere
+# A maker that means nothing ends the comparison before it begins: it was a column without a kernel, and an E.
+for with in "files:$work/nowhere=there is no folder or file $work/nowhere" "files:=the maker files is written files:DIR.FILE" \
+  "helion:fast=helion:fast: the effort is none, quick, full" "run:nothing=run:nothing: the store has no verdict of such a run" \
+  "files:$source/tests/fusedops,files:$source/tests/fusedops=--with names files:.*/tests/fusedops twice"; do
+  expect 2 "${with#*=}" "$assay" compare fusedops/softmax/fp32_softmax --with "${with%%=*}" --workload ragged1 --device cpu --run nothing
+done
+# One reason at several shapes is said once, though it names the workload.
+printf '%s\n' "// assay: task fusedops/softmax/fp32_softmax" "#include <assay/candidate.h>" \
+  "void assay_kernel(const struct assay_args *args) { (void)args; __builtin_trap(); }" >"$work/trap.c"
+expect 0 "^files:.*/trap.c, fusedops/softmax/fp32_softmax ragged0 and 1 more: .*workload ragged0$" "$assay" compare fusedops/softmax/fp32_softmax --with "files:$work/trap.c" \
+  --workload 'ragged[01]' --device cpu --no-probes --threads 2 --run trap
 # A run of the store as a maker.
 expect 0 "pass" "$assay" bench fusedops/softmax/fp32_softmax --from "$source/tests/fusedops" --run mine --no-timing --no-probes --threads 2 --workload ragged1
 expect 0 "run:mine +1 of 1" "$assay" compare fusedops/softmax/fp32_softmax --with run:mine --workload ragged1 --samples 12 --threads 2
@@ -91,6 +102,10 @@ expect 130 "^ragged1 +not judged +-" timeout --foreground --preserve-status -s I
 cp "$work/out" "$work/cut.txt"
 expect 0 "cut off after [1-9][0-9]* of [0-9]+ configurations, before the best was judged in full; the same command goes on" cat "$work/cut.txt"
 expect 0 "^tune.* +- +- +- +- +-$" cat "$work/cut.txt"
+# Nor has who was not asked any more a time of 0.
+json 130 timeout --foreground --preserve-status -s INT 3 "${cut[@]}" --run again --json
+cp "$work/out" "$work/cut.json"
+expect 0 "^\[None, None\]$" value "$work/cut.json" "[r['time_ns'] for r in o['shapes'][0]['results']]"
 expect 0 "^tune.* 0 +0 +[1-9][0-9]* +[0-9]+$" cat "$work/cut.txt"
 sed 's/EXTRA 0,/EXTRA 0,,/' "$work/many/matmul.c" >"$work/odd_line.c"
 expect 0 "odd_line.c:1: .*a value is missing" "$assay" compare fusedops/matmul/fp32_matmul --with "tune:$work/odd_line.c" --workload ragged1 --run odd
