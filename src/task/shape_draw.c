@@ -119,6 +119,8 @@ static bool shrink(struct draft *d, int but, int64_t *factor) {
   const struct shape_symbol *s = &d->symbols[worst];
   int64_t unit = factor ? factor[worst] : s->step, half = d->bindings[worst].value / 2;
   half -= half % unit;
+  if (unit == s->step && s->step % 4 && d->bindings[worst].value % 4 && half % 4 == 0 && half - unit >= least_of(s))
+    half -= unit; // no multiple of 4 becomes one
   // The halves of a ragged extent are to be as ragged: odd stays odd, twice an odd number stays that.
   if (unit == 1 && d->bindings[worst].value % 4 == 2 && half - 2 > least_of(s))
     half -= (half - 2) & 3;
@@ -227,7 +229,10 @@ static void draw_extent(struct draft *d, int i, bool round, int64_t *factor) {
     v = ragged(d, v, s->high);
   }
   v = v / s->step * s->step;
-  d->bindings[i].value = v < least_of(s) ? least_of(s) : v;
+  v = v < least_of(s) ? least_of(s) : v;
+  if (!round && s->step % 4 && v % 4 == 0) // the next multiple of the step is none of 4
+    v += v + s->step <= s->high ? s->step : v - s->step >= least_of(s) ? -s->step : 0;
+  d->bindings[i].value = v;
 }
 
 // All extents that can be are as the smallest one, like those of square matrices: a kernel may be right for others

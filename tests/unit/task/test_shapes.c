@@ -120,6 +120,29 @@ static void test_kinds(void **state) {
   task_release(&t);
 }
 
+// An extent that goes in steps of an odd number, or twice one, is ragged where it is to be: no multiple of 4.
+static void test_odd_steps(void **state) {
+  (void)state;
+  struct task t =
+      parse(PRODUCT_INPUTS PRODUCT_SHAPES ", \"assay.shapes\" : \"M = 3..4095/3, K = 10..4090/10, N = 15..4095/15\"",
+            PRODUCT);
+  static const char *const symbols[] = {"M", "K", "N"};
+  static const int64_t steps[] = {3, 10, 15};
+  for (uint64_t key = 0; key < 400; key++) {
+    struct drawn d;
+    int round = 0;
+    draw(&t, "full", key % 2 ? 1 : 1e-6, key, &d);
+    for (int i = 0; i < 3 && d.found[SHAPE_MIXED]; i++) {
+      int64_t mixed = extent(&d.shapes[SHAPE_MIXED], symbols[i]);
+      assert_int_equal(mixed % steps[i], 0);
+      round += is_multiple(mixed);
+    }
+    assert_true(round <= 2);
+    arena_release(&d.arena);
+  }
+  task_release(&t);
+}
+
 // The same request gives the same shape: a judgement can be repeated.
 static void test_repeats(void **state) {
   (void)state;
@@ -406,10 +429,10 @@ static void test_shipped(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_kinds),   cmocka_unit_test(test_repeats),  cmocka_unit_test(test_many_extents),
-      cmocka_unit_test(test_large),   cmocka_unit_test(test_derived),  cmocka_unit_test(test_declared),
-      cmocka_unit_test(test_limits),  cmocka_unit_test(test_formulas), cmocka_unit_test(test_mistakes),
-      cmocka_unit_test(test_shipped),
+      cmocka_unit_test(test_kinds),        cmocka_unit_test(test_odd_steps), cmocka_unit_test(test_repeats),
+      cmocka_unit_test(test_many_extents), cmocka_unit_test(test_large),     cmocka_unit_test(test_derived),
+      cmocka_unit_test(test_declared),     cmocka_unit_test(test_limits),    cmocka_unit_test(test_formulas),
+      cmocka_unit_test(test_mistakes),     cmocka_unit_test(test_shipped),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
