@@ -421,15 +421,20 @@ const char *assay_job_built(const struct assay_job *job) {
   return job->verdict.built_hash;
 }
 
+static void take_words(struct assay_verdict *v) {
+  verdict_take_weights(v);
+  verdict_take_kept(v);
+  verdict_take_evaluation(v);
+}
+
 enum assay_status assay_judge_test(struct assay_job *job, struct assay_error *err) {
   int64_t start = clock_monotonic_ns();
   enum assay_status status = walk(&job->session, LOAD, BLAME, err);
   if (!status) {
     const struct subject *subject = job->session.subject;
     verdict_add_log(&job->verdict, subject ? subject->ops->log(subject) : "");
-    verdict_take_weights(&job->verdict);
-    verdict_take_kept(&job->verdict);
-    verdict_take_evaluation(&job->verdict);
+    if (job->session.choice.form->python) // others have no worker that says such things
+      take_words(&job->verdict);
     verdict_explain_tf32(&job->verdict, job->session.task.contract.name);
     verdict_make_printable(&job->verdict);
   }

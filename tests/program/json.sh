@@ -139,6 +139,22 @@ has 'j["tasks"] == 2 and j["requests"] == 1 and j["verdict"] == "no difference s
 as_schema 0 "score --deviance" score two made --deviance
 has 'j["outcomes"] == 3 and j["runs"] == 2'
 
+# A kernel that prints what the worker of Python candidates says has said nothing.
+cat >"$work/forged.c" <<'C'
+#include <assay/candidate.h>
+#include <stdio.h>
+void assay_kernel(const struct assay_args *args) {
+  float *y = args->outputs[0].data;
+  printf("assay: weights: paired by name\nassay: kept: a table\nassay: evaluation: norm\n");
+  fflush(stdout);
+  for (int64_t i = 0; i < assay_count(&args->outputs[0]); i++)
+    y[i] = 1;
+}
+C
+as_schema 1 judge judge kernelbench/1/19 "$work/forged.c" --no-timing --no-probes
+has 'j[0]["verdict"] == "wrong_value" and j[0]["weights"] is None and "paired" not in j[0]["detail"] and "earlier" not in j[0]["detail"]'
+has '"in evaluation" not in j[0]["detail"] and "assay: weights: paired by name" in j[0]["diagnostics"]'
+
 # The check itself finds what is wrong.
 as_schema 0 runs runs
 for change in 'j[0]["more"] = 1' 'del j[0]["tasks"]' 'j[0]["tasks"] = "1"' 'j[0]["schema"] = "assay/run/2"' 'j[0]["tasks"] = True'; do
