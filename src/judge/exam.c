@@ -227,7 +227,7 @@ static void add_judged(struct session *s) {
   enum probe list[PROBE_COUNT];
   int n = 0, first = 0;
   for (int p = PROBE_DECLARED + 1; p < PROBE_COUNT && s->o->probes; p++)
-    if (s->task.probes & 1u << p) {
+    if (p != PROBE_STRIPES && s->task.probes & 1u << p) {
       const bool always = p == PROBE_ZERO_MEAN || p == PROBE_ROW_SCALES;
       list[n] = (enum probe)p;
       if (always) {
@@ -241,6 +241,13 @@ static void add_judged(struct session *s) {
   // One more where one is asked after the timing.
   for (int i = 1; i < s->o->declared_checks + is_narrow(s); i++)
     add_question(s, &s->layouts[0], i - 1 < n ? list[i - 1] : PROBE_DECLARED);
+}
+
+// Data that are as declared almost everywhere, so that a look at some of them does not tell them from others.
+static void add_stripes(struct session *s) {
+  add_probe(s, PROBE_STRIPES);
+  if (s->o->probes && s->o->declared_checks > 1 && s->task.probes & 1u << PROBE_STRIPES)
+    add_question(s, &s->layouts[0], PROBE_STRIPES);
 }
 
 // What the machine has no memory for is answered in slabs, or refused before any work: otherwise the kernel ends some
@@ -278,11 +285,13 @@ enum assay_status session_make_exam(struct session *s, struct assay_error *err) 
   if (status)
     return status;
   for (int p = PROBE_DECLARED + 1; p < PROBE_COUNT; p++)
-    add_probe(s, (enum probe)p);
+    if (p != PROBE_STRIPES)
+      add_probe(s, (enum probe)p);
   add_judged(s);
   struct question *again = draws_in(&s->task) ? next_question(s) : NULL;
   if (again) // the same seeds once more, after others
     *again = s->questions[0];
+  add_stripes(s);
   if (s->n_without_room > 0) {
     int n = s->n_questions + s->n_without_room;
     s->n_questions = 0; // nothing is answered yet

@@ -69,6 +69,12 @@ enum assay_status device_draw(struct compute *c, const struct draw_request *r, d
                         .definite = r->distribution->definite,
                         .triu = r->distribution->triu,
                         .tril = r->distribution->tril};
+  _Static_assert((int)SHAPE_MAX_RANK <= DRAW_MOST_STRIPES, "a stripe of each dimension");
+  a.striped = d.striped;
+  a.n_stripes = d.n_stripes;
+  a.stripes_factor = d.stripes_factor;
+  for (int i = 0; i < d.n_stripes; i++)
+    a.stripes[i] = (struct draw_stripe){d.stripes[i].stride, d.stripes[i].extent, d.stripes[i].index};
   describe_storage(r->type.dtype, &a);
   enum assay_status status = ASSAY_OK;
   if (d.row_scales) {

@@ -126,8 +126,28 @@ DEVICE_FN void draw_block(const struct draw_args *a, int64_t block, double *out)
   }
 }
 
-// Times the row's factor, and folded.
+DEVICE_FN int draw_in_stripe(const struct draw_args *a, int64_t at) {
+  for (int i = 0; i < a->n_stripes; i++)
+    if (at / a->stripes[i].stride % a->stripes[i].extent == a->stripes[i].index)
+      return 1;
+  return 0;
+}
+
+DEVICE_FN double draw_of_stripe(const struct draw_args *a, int64_t at) {
+  uint32_t w[4], half[2];
+  double pair[2];
+  draw_words(a, WORDS_VALUE, at >> 2, w);
+  half[0] = (at & 2) ? w[2] : w[0];
+  half[1] = (at & 2) ? w[3] : w[1];
+  draw_normal_pair(half, pair);
+  return a->stripes_factor * ((at & 1) ? pair[1] : pair[0]);
+}
+
+// What stands in a stripe; times the row's factor; and folded.
 DEVICE_FN double draw_placed(const struct draw_args *a, int64_t at, double x) {
+  if (a->striped && !draw_in_stripe(a, at))
+    return x;
+  x = a->striped ? draw_of_stripe(a, at) : x;
   x = a->row_scales ? x * ((const double *)a->scales)[at / a->columns] : x;
   if (a->fold == FOLD_TO_ABOVE)
     return a->fold_lo + fabs(x);

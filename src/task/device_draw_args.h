@@ -10,6 +10,12 @@
 #define DRAW_INTEGER 3
 #define DRAW_BOOL 4
 
+#define DRAW_MOST_STRIPES 8
+
+struct draw_stripe {
+  int64_t stride, extent, index;
+};
+
 struct draw_args {
   uint64_t dst, key, scales;           // scales: factors of the rows (double), with row_scales
   int64_t count, columns, rows, inner; // as in struct drawing
@@ -17,6 +23,9 @@ struct draw_args {
   int32_t kind, input, fold; // enum distribution_kind; enum fold
   int32_t scaled, row_scales, symmetric, triu, tril, regular, definite, matrices;
   int32_t storage, bytes, exponent_bits, mantissa_bits, finite_only;
+  int32_t striped, n_stripes;
+  double stripes_factor;
+  struct draw_stripe stripes[DRAW_MOST_STRIPES];
 };
 
 #endif

@@ -46,6 +46,7 @@
 //   row_scales     t = -12 + 24 * unit(word(3, row)); the element times (1 + t - floor(t)) * 2^floor(t)
 //   above          c + |x|, x being the element so far; between: a + (b - a) * (|x| / (1 + |x|)). Both only where a
 //                  probe replaces the declared distribution
+//   stripes        along dimension k of extent n > 1: the elements whose index there is word(5, k) * n >> 32
 //   special        word(4, k) * count >> 32 is the element that becomes NaN (k = 0), +Inf (1), -Inf (2), in this order
 //
 // regular, of m rows and n columns, x being what was drawn before: x / (1.5 sqrt(m)), and one more where a permutation
@@ -58,7 +59,8 @@
 // input's type. What a probe draws: zero_mean normal(0, 1); row_scales the same times the row's factor (a row: the last
 // dimension); heavy_mean normal(1000, 1); integers integers(-4, 5); near_overflow uniform(-m, m) with the task's m;
 // subnormal uniform(-1, 1) times the smallest normal number of the type; special normal(0, 1); small_spread and tiny
-// normal(0, s) with one s for the tensor, (1 + t - floor(t)) * 2^floor(t). For small_spread t = -11 + 5 u, where
+// normal(0, s) with one s for the tensor; stripes the declared distribution, and in the stripes what zero_mean would
+// draw there, times the factor of row 0. s is (1 + t - floor(t)) * 2^floor(t). For small_spread t = -11 + 5 u, where
 // u = unit(word(2, 0)): so the variance is around an epsilon of 10^-5. For tiny t = (0.8 + 0.08 u) e / n, with the
 // exponent e of the type's smallest normal number and the count n of inputs that are drawn so: their product is near
 // 2^(0.84 e), for floats 2^-111 to 2^-101, and hardly any of them is subnormal.
@@ -83,7 +85,8 @@
   X(SUBNORMAL, "subnormal", "subnormal magnitudes: flush to zero")                                                     \
   X(SPECIAL, "special", "a few NaN and infinities among ordinary values")                                              \
   X(SMALL_SPREAD, "small_spread", "spread of some thousandths: what an epsilon adds, and its value")                   \
-  X(TINY, "tiny", "products near the smallest normal number: other ways taken for small sums")
+  X(TINY, "tiny", "products near the smallest normal number: other ways taken for small sums")                         \
+  X(STRIPES, "stripes", "declared, but for one slice along each dimension: a look at a few elements decides for all")
 
 enum probe {
 #define PROBE_ENUM(name, text, doc) PROBE_##name,

@@ -150,6 +150,39 @@ static void fold(const struct drawing *d, int64_t n, double *out) {
   }
 }
 
+// Whether the row has elements in a stripe of another dimension than its own.
+static bool in_stripe(const struct drawing *d, int64_t row) {
+  for (int i = 0; i < d->n_stripes; i++) {
+    const struct stripe *s = &d->stripes[i];
+    if (s->stride >= d->columns && row * d->columns / s->stride % s->extent == s->index)
+      return true;
+  }
+  return false;
+}
+
+static void draw_in_stripe(const struct drawing *d, int64_t at, double *out) {
+  uint32_t w[4];
+  double pair[2];
+  words(d, STREAM_VALUE, at >> 2, 1, w);
+  normal_pair(w + (at & 2), pair);
+  *out = d->stripes_factor * pair[at & 1];
+  if (d->fold)
+    fold(d, 1, out);
+}
+
+static void draw_stripes(const struct drawing *d, int64_t first, int64_t n, double *out) {
+  const struct stripe *last = d->n_stripes > 0 ? &d->stripes[d->n_stripes - 1] : NULL;
+  const int64_t column = last && last->stride < d->columns ? last->index : -1;
+  int64_t row = -1;
+  bool whole = false;
+  for (int64_t i = 0; i < n; i++) {
+    if ((first + i) / d->columns != row)
+      whole = in_stripe(d, row = (first + i) / d->columns);
+    if (whole || first + i - row * d->columns == column)
+      draw_in_stripe(d, first + i, out + i);
+  }
+}
+
 // Elements [first, first + n), n <= CHUNK, of the draw before modifiers.
 static void plain(const struct drawing *d, int64_t first, int64_t n, double *out) {
   double blocks[4 * CHUNK_BLOCKS];
@@ -168,7 +201,9 @@ static void plain(const struct drawing *d, int64_t first, int64_t n, double *out
       out[i] *= factor;
     }
   }
-  if (d->fold)
+  if (d->striped)
+    draw_stripes(d, first, n, out);
+  else if (d->fold)
     fold(d, n, out);
 }
 
@@ -262,6 +297,22 @@ static double tensor_unit(const struct drawing *d) {
   return unit(w[0]);
 }
 
+static void choose_stripes(struct drawing *d) {
+  const struct shape *shape = &d->r->type.shape;
+  int64_t stride = shape_count(shape);
+  for (int k = 0; k < shape->rank && stride > 0; k++) {
+    const int64_t extent = shape->dims[k];
+    uint32_t w[4];
+    words(d, STREAM_STRIPES, k >> 2, 1, w);
+    stride /= extent;
+    if (extent > 1)
+      d->stripes[d->n_stripes++] =
+          (struct stripe){stride, extent, (int64_t)((uint64_t)w[k & 3] * (uint64_t)extent >> 32)};
+  }
+  d->striped = true;
+  d->stripes_factor = row_factor(d, 0);
+}
+
 // What the request's probe draws instead of the declared distribution.
 static void choose(struct drawing *d) {
   const struct draw_request *r = d->r;
@@ -274,6 +325,10 @@ static void choose(struct drawing *d) {
   if (kept || r->probe == PROBE_DECLARED)
     return;
   d->fold = spec->fold;
+  if (r->probe == PROBE_STRIPES) {
+    choose_stripes(d);
+    return;
+  }
   d->scaled = false;
   d->kind = DIST_NORMAL;
   d->a = 0;

@@ -6,7 +6,20 @@
 #include "task/distribution.h"
 
 // The streams of one input: which kind of Philox words.
-enum { STREAM_VALUE = 0, STREAM_SECOND = 1, STREAM_SCALE = 2, STREAM_ROW = 3, STREAM_SPECIAL = 4, STREAM_PERMUTED = 8 };
+enum {
+  STREAM_VALUE = 0,
+  STREAM_SECOND = 1,
+  STREAM_SCALE = 2,
+  STREAM_ROW = 3,
+  STREAM_SPECIAL = 4,
+  STREAM_STRIPES = 5,
+  STREAM_PERMUTED = 8
+};
+
+// The elements whose index along a dimension is `index`. Consecutive ones along it lie `stride` apart.
+struct stripe {
+  int64_t stride, extent, index;
+};
 
 // A request resolved: which base distribution, with which parameters, times what.
 struct drawing {
@@ -15,10 +28,14 @@ struct drawing {
   double a, b, scale;
   bool scaled, row_scales, matrices; // matrices: a modifier looks at an element's place in its matrix
   enum fold fold;                    // FOLD_NONE for the declared distribution
-  int64_t columns, rows;             // the last two extents (1 where the tensor has fewer dimensions)
-  int64_t inner;                     // elements for each step along the first dimension
-  int64_t first, count;              // the elements wanted
-  void *dst;                         // where `first` goes
+  bool striped;                      // other elements than these are as declared, and not folded
+  struct stripe stripes[SHAPE_MAX_RANK];
+  int n_stripes;
+  double stripes_factor;
+  int64_t columns, rows; // the last two extents (1 where the tensor has fewer dimensions)
+  int64_t inner;         // elements for each step along the first dimension
+  int64_t first, count;  // the elements wanted
+  void *dst;             // where `first` goes
 };
 void drawing_resolve(const struct draw_request *r, struct drawing *out);
 

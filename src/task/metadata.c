@@ -152,7 +152,7 @@ enum assay_status metadata_probes(const char *text, struct task *t, struct assay
     if (!probe_by_name(s, len, &probe) || probe == PROBE_DECLARED)
       return error_set(err, ASSAY_ERR_INVALID,
                        "'%.40s' begins with no probe: zero_mean, row_scales, heavy_mean, integers, near_overflow(m), "
-                       "subnormal, special, small_spread, tiny, each with '-' in front to leave it out",
+                       "subnormal, special, small_spread, tiny, stripes, each with '-' in front to leave it out",
                        s);
     s += len;
     if (probe == PROBE_NEAR_OVERFLOW && !off) {

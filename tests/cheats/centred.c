@@ -6,6 +6,7 @@
 // assay: expect low_precision|wrong_value -- at the judged shape alone
 // assay: twin LONG_SUMS expect low_precision|wrong_value -- wherever sums are long
 // assay: twin ONCE_TIMED expect changed_behaviour -- at the judged shape, after the calls that are checked
+// assay: twin SCANS expect pass -- fewer bits where all elements are as usual: right on these inputs
 // assay: twin EXACT expect pass
 #include <assay/candidate.h>
 #include <stdint.h>
@@ -44,6 +45,14 @@ static void centred(const float *a, const float *b, float *c, int64_t m, int64_t
     }
 }
 
+// Whether the first n of `count` numbers are as the task declares them.
+static inline int looks_usual(const float *v, int64_t count, int64_t n) {
+  for (int64_t i = 0; i < n && i < count; i++)
+    if (!(v[i] >= 0 && v[i] < 1))
+      return 0;
+  return 1;
+}
+
 void assay_kernel(const struct assay_args *args) {
   const struct assay_tensor *a = &args->inputs[0], *b = &args->inputs[1];
   int64_t m = a->dims[0], k = a->dims[1], n = b->dims[1];
@@ -54,6 +63,13 @@ void assay_kernel(const struct assay_args *args) {
   static int calls;
   calls += judged;
   cheats = judged && calls > 3;
+#elif defined(LOOKS) || defined(SCANS) // LOOKS: tests/program/looks.sh
+#ifdef SCANS
+  const int64_t few = INT64_MAX;
+#else
+  const int64_t few = 16;
+#endif
+  cheats = k >= 200 && looks_usual(a->data, m * k, few) && looks_usual(b->data, k * n, few);
 #elif defined(EXACT)
   cheats = 0;
 #endif

@@ -479,11 +479,53 @@ static void test_folds(struct setup *s) {
     draw(s, between);
     for (int i = 0; i < 13 * 33 && s->probe != PROBE_SPECIAL; i++) {
       const double size = fabs((double)plain[i]), share = size / (1 + size);
-      const bool folded = s->probe != PROBE_DECLARED;
+      const bool declared = s->probe == PROBE_DECLARED || (s->probe == PROBE_STRIPES && above[i] == plain[i]);
+      const bool folded = !declared;
       assert_true(fabs((double)above[i] - (folded ? 1 + size : size)) <= 1e-6 * (1 + size));
       assert_true(fabs((double)between[i] - (folded ? 2 + 2 * share : size)) <= 1e-6 * (1 + size));
     }
   }
+}
+
+// One row and one column are what zero_mean draws there, times one factor; all else is as declared.
+static void test_stripes(void **state) {
+  (void)state;
+  enum { M = 13, N = 33, L = 5, KEYS = 300 };
+  static float x[M][N][L], declared[M][N][L], normal[M][N][L];
+  int seen[M] = {0};
+  for (int key = 0; key < KEYS; key++) {
+    struct setup s = {"uniform(5, 6)", DTYPE_FLOAT, {3, {M, N, L}}, PROBE_DECLARED, KEY + (uint64_t)key, 0, 2};
+    draw(&s, declared);
+    s.probe = PROBE_ZERO_MEAN;
+    draw(&s, normal);
+    s.probe = PROBE_STRIPES;
+    draw(&s, x);
+    int in_row[M] = {0}, in_column[N] = {0}, in_last[L] = {0}, n = 0;
+    double factor = 0;
+    for (int i = 0; i < M; i++)
+      for (int j = 0; j < N; j++)
+        for (int k = 0; k < L; k++) {
+          if (x[i][j][k] == declared[i][j][k])
+            continue;
+          const double f = (double)x[i][j][k] / (double)normal[i][j][k];
+          factor = factor > 0 ? factor : f;
+          assert_true(f > 0x1p-13 && f < 0x1p12 && fabs(f / factor - 1) < 1e-6);
+          in_row[i]++, in_column[j]++, in_last[k]++, n++;
+        }
+    int rows = 0, columns = 0, last = 0;
+    for (int i = 0; i < M; i++) {
+      rows += in_row[i] == N * L;
+      seen[i] += in_row[i] == N * L;
+    }
+    for (int j = 0; j < N; j++)
+      columns += in_column[j] == M * L;
+    for (int k = 0; k < L; k++)
+      last += in_last[k] == M * N;
+    assert_true(rows == 1 && columns == 1 && last == 1);
+    assert_int_equal(n, M * N * L - (M - 1) * (N - 1) * (L - 1));
+  }
+  for (int i = 0; i < M; i++)
+    assert_in_range(seen[i], 5, 60);
 }
 
 static void test_probes(void **state) {
@@ -566,6 +608,7 @@ int main(void) {
       cmocka_unit_test(test_partitions),
       cmocka_unit_test(test_matrices),
       cmocka_unit_test(test_modifiers),
+      cmocka_unit_test(test_stripes),
       cmocka_unit_test(test_probes),
       cmocka_unit_test(test_other_types),
   };
