@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/parallel.h"
 #include "judge/form.h"
+#include "sandbox/sandbox.h"
 #include "task/task.h"
 
 const char *assay_version(void) {
@@ -138,8 +139,10 @@ static enum assay_status open_session(const struct assay_settings *settings, loc
     s->plain = (locale_t)0; // the caller's
   if (status)
     assay_session_close(s);
-  else
+  else {
+    sandbox_folders_sweep(s->paths.temporary);
     *out = s;
+  }
   return status;
 }
 

@@ -14,9 +14,11 @@
 
 #include "cli/cli.h"
 
-// In the child. It ends with its parent, and gets the parent's signals too: both are in one process group.
+// In the child. It ends with its parent, by a signal that lets it remove its temporary folders, and gets the parent's
+// signals too: both are in one process group.
 static _Noreturn void work(int (*command)(int argc, char **argv), int argc, char **argv, pid_t parent, int to) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  signal(SIGTERM, SIG_DFL); // also where whoever started us ignores it
+  prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
   if (getppid() != parent)
     _exit(CLI_ENVIRONMENT);
   int code = cli_flush(command(argc, argv));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "cli/interrupt.h"
 #include "cli/judging.h"
 
 enum assay_status cli_judging_init(struct cli_judging *j, struct assay_error *err) {
@@ -16,6 +17,7 @@ enum assay_status cli_judging_init(struct cli_judging *j, struct assay_error *er
 
 void cli_judging_finish(struct cli_judging *j, struct store *store) {
   struct assay_judge_options *o = &j->options;
+  cli_interrupt_clean(j->paths.temporary);
   o->defines = j->defines.items;
   if (o->threads <= 0)
     o->threads = parallel_cpus();

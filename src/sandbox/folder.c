@@ -13,19 +13,19 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-
-static const char name_pattern[] = "/assay-XXXXXX";
+#include "sandbox/folder.h"
 
 // A tree deeper than this was made to exhaust us: its nested part is moved up to the top and dealt with from there.
 enum { MAX_OPEN_DEPTH = 64 };
 
 enum assay_status sandbox_folder_make(const char *parent, char **path, struct assay_error *err) {
-  size_t n = strlen(parent);
-  char *p = base_alloc(n + sizeof name_pattern);
+  char maker[SANDBOX_MAKER_BYTES];
+  size_t n = strlen(parent) + sizeof maker + sizeof "/XXXXXX";
+  char *p = base_alloc(n);
   if (!p)
     return error_nomem(err, "a temporary folder's path");
-  memcpy(p, parent, n);
-  memcpy(p + n, name_pattern, sizeof name_pattern);
+  (void)folder_maker_name(maker); // zeros do, too
+  snprintf(p, n, "%s/%sXXXXXX", parent, maker);
   if (!mkdtemp(p)) {
     int e = errno;
     base_free(p);

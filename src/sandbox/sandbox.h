@@ -109,8 +109,20 @@ void sandbox_hide_self(void);
 // How many children of this process were collected by something else in it, so that nobody knows how they ended.
 unsigned sandbox_lost(void);
 
-// A new empty folder (mode 0700) under `parent`, heap path; and its removal with everything in it.
+// A new empty folder (mode 0700) under `parent`, heap path; and its removal with everything in it. Its name says which
+// process made it.
 enum assay_status sandbox_folder_make(const char *parent, char **path, struct assay_error *err);
 void sandbox_folder_remove(const char *path);
+
+// Removes the folders under `parent` that this user's processes made and left when they were killed. Those whose maker
+// lives stay, and those of which this process cannot tell: made in another PID namespace, or on a file system that
+// other machines may share. Any number of processes may do so at once.
+void sandbox_folders_sweep(const char *parent);
+
+// Removes those under `parent` that one process made, which has ended. sandbox_maker is asked in that process, while it
+// lives, and writes how the names of its folders begin: "" where it cannot be known.
+enum { SANDBOX_MAKER_BYTES = 64 };
+void sandbox_maker(char out[static SANDBOX_MAKER_BYTES]);
+void sandbox_folders_remove_of(const char *parent, const char *maker);
 
 #endif
