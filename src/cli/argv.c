@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/nearest.h"
@@ -57,6 +58,13 @@ static bool check(const struct argp *argp, const char *program, const char *text
   exit(CLI_USAGE);
 }
 
+static _Noreturn void is_a_file(const char *program, const char *word) {
+  char shown[256];
+  fprintf(stderr, "%s: a file whose name begins with a hyphen is given as ./%s\n", program,
+          printable_line(word, shown, sizeof shown));
+  exit(CLI_USAGE);
+}
+
 static ssize_t write_printable(void *cookie, const char *text, size_t n) {
   char *copy = base_strndup(text, n);
   (void)cookie;
@@ -93,6 +101,8 @@ void cli_argv_check(const struct argp *argp, int argc, char **argv) {
       puts("assay " ASSAY_VERSION);
       exit(CLI_PASS);
     }
+    if (argv[i][0] == '-' && argv[i][1] && access(argv[i], F_OK) == 0)
+      is_a_file(argv[0], argv[i]);
     if (strncmp(argv[i], "--", 2) == 0)
       i += check(argp, argv[0], argv[i]);
   }

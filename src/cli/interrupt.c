@@ -35,6 +35,13 @@ static void on_signal(int number) {
   errno = e;
 }
 
+// Nobody reads the output any more (`| head`): the thread that was writing goes no further.
+static void on_broken_pipe(int number) {
+  on_signal(number);
+  for (;;)
+    pause();
+}
+
 static int await_signal(void) {
   char byte = SIGTERM;
   while (read(watched.pipe[0], &byte, 1) < 0 && errno == EINTR)
@@ -68,7 +75,11 @@ static void leave_cleaner(void) {
 
 // As a process ends that has no handlers.
 static _Noreturn void end_by(int number) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, number);
   signal(number, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
   raise(number);
   _exit(128 + number); // process 1 of a container is not ended by a signal
 }
@@ -84,12 +95,16 @@ static _Noreturn void end_at_once(struct cli_interrupt *i) {
 // The second Ctrl-C prints what there is and ends at once; nothing is lost then either, as the store has everything
 // that is finished.
 static void *watch(void *arg) {
+  sigset_t broken;
   (void)arg;
+  sigemptyset(&broken);
+  sigaddset(&broken, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &broken, NULL); // what this thread says to a closed pipe is lost
   all_signals(SIG_UNBLOCK);
   for (bool asked = false;;) {
     int number = await_signal();
     struct cli_interrupt *i = watched.asked;
-    if (!i || number == SIGHUP) {
+    if (!i || number == SIGHUP || number == SIGPIPE) {
       leave_cleaner();
       end_by(number);
     }
@@ -102,7 +117,7 @@ static void *watch(void *arg) {
 }
 
 static void handle(int number, bool even_ignored) {
-  struct sigaction now, action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+  struct sigaction now, action = {.sa_handler = number == SIGPIPE ? on_broken_pipe : on_signal, .sa_flags = SA_RESTART};
   if (even_ignored || (sigaction(number, NULL, &now) == 0 && now.sa_handler != SIG_IGN))
     sigaction(number, &action, NULL);
 }
@@ -118,6 +133,7 @@ static enum assay_status start(struct assay_error *err) {
   all_signals(SIG_BLOCK);
   for (int i = 0; i < SIGNALS; i++)
     handle(signals[i], false);
+  handle(SIGPIPE, false);
   int e = pthread_create(&watcher, NULL, watch, NULL);
   if (e)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot start a thread: %s", strerror(e));

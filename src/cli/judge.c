@@ -379,6 +379,25 @@ static int no_candidate(const char *word) {
   return CLI_USAGE;
 }
 
+// A candidate where the task belongs, and a task where a candidate does.
+static bool is_turned_round(const struct arguments *a) {
+  const struct form *form;
+  struct assay_error ignored = {0};
+  char *path = NULL;
+  bool turned = form_of(a->task, NULL, false, &form, &ignored) == ASSAY_OK &&
+                task_find(a->judging.paths.tasks, a->candidates[0], &path, &ignored) == ASSAY_OK &&
+                form_of(a->candidates[0], NULL, false, &form, &ignored) != ASSAY_OK;
+  base_free(path);
+  return turned;
+}
+
+static int say_turned_round(const struct arguments *a) {
+  char task[256], file[256];
+  printable_line(a->candidates[0], task, sizeof task);
+  fprintf(stderr, "assay: the task comes first: assay judge %s %s\n", task, printable_line(a->task, file, sizeof file));
+  return CLI_USAGE;
+}
+
 int cli_judge(int argc, char **argv) {
   struct arguments a = {0};
   struct assay_error err = {0};
@@ -387,6 +406,8 @@ int cli_judge(int argc, char **argv) {
     return cli_fail(&err);
   if (a.n_candidates == 0)
     return no_candidate(a.task);
+  if (is_turned_round(&a))
+    return say_turned_round(&a);
   if (task_find(a.judging.paths.tasks, a.task, &task_path, &err) != ASSAY_OK)
     return cli_fail(&err);
   struct store *store = cli_store_open(&a.judging);

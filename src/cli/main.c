@@ -17,6 +17,7 @@ int main(int argc, char **argv) {
   argp_err_exit_status = CLI_USAGE;
   cli_keep_streams();
   signal(SIGCHLD, SIG_DFL); // whoever started us may ignore it, and then nobody learns how a child ended
+  signal(SIGXFSZ, SIG_IGN); // a limit on files is an error of writing, which says what could not be written
   atexit(at_exit);
   int code = cli_flush(cli_main(argc, argv));
 #if !defined(__SANITIZE_ADDRESS__)

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/choice.h"
 
@@ -30,6 +31,8 @@ enum assay_status plan_device_parse(const char *name, const struct plan_device *
   const char *names[N_DEVICES + 1] = {NULL};
   for (int i = 0; i < N_DEVICES; i++)
     names[i] = devices[i]->name;
+  if (strcasecmp(name, "gpu") == 0) // one letter from cpu, which is not meant
+    return error_set(err, ASSAY_ERR_USAGE, "a device is cpu, cuda or opencl, not '%s'; did you mean cuda?", name);
   int found = choice_of("a device is", names, name, err);
   if (found < 0)
     return ASSAY_ERR_USAGE;

@@ -64,6 +64,14 @@ expect 2 "no task 'kernelbnch'; did you mean kernelbench\?" "$assay" bench kerne
 expect 2 "no action shw; did you mean show\?" "$assay" plan shw x
 expect 2 "no action renam; did you mean rename\?" "$assay" runs renam a b
 expect 2 "no workload 'smal'; did you mean small\?" "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload smal
+expect 2 "the task comes first: assay judge kernelbench/1/19 .*relu.c" "$assay" judge "$cases/relu.c" kernelbench/1/19
+expect 2 "not 'GPU'; did you mean cuda\?" "$assay" judge kernelbench/1/19 "$cases/relu.c" --device GPU
+cp "$cases/relu.c" "$work/-relu.c"
+in_work() { (cd "$work" && "$@"); }
+expect 2 "a file whose name begins with a hyphen is given as ./-relu.c" in_work "$assay" judge kernelbench/1/19 -relu.c
+expect 0 "pass" in_work "$assay" judge kernelbench/1/19 --no-store --no-timing -- -relu.c
+small_files() { (ulimit -f 8 && "$@"); }
+expect 3 "cannot write: disk I/O error" small_files "$assay" judge kernelbench/1/19 "$cases/relu.c" --store "$work/limited.sqlite"
 expect 2 "a device is cpu, cuda or opencl, not 'cdua'; did you mean cuda\?" "$assay" judge kernelbench/1/19 "$cases/relu.c" --device cdua
 expect 2 "no baseline 'torch.eagr'; did you mean torch.eager\?" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline torch.eagr
 expect 2 "probe takes declared, .*, not 'zero_maen'; did you mean zero_mean\?" "$assay" oracle kernelbench/1/19 --outputs o --probe zero_maen

@@ -93,6 +93,19 @@ def main():
         expect("exit code of bench by a closed terminal", -signal.SIGHUP, place.ended_by(signal.SIGHUP, *bench))
         expect("exit code of bench by a second Ctrl-C", 130, place.ended_by(signal.SIGINT, *bench, times=2))
 
+        # A pipe that is closed early (`| head`): each row is written into one that nobody reads.
+        with open(place.compiler, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nexec gcc \"$@\"\n")
+        reader, writer = os.pipe()
+        os.close(reader)
+        with subprocess.Popen([place.assay, *bench, "--json", "--no-timing"], cwd=root, env=place.environment, stdout=writer,
+                              stderr=writer) as child:
+            os.close(writer)
+        expect("how a bench ends whose reader has gone", -signal.SIGPIPE, child.returncode)
+        until("left after a closed pipe", lambda: not place.left())
+        with open(place.compiler, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nexec sleep 1000\n")
+
         # nohup: a closed terminal is nothing to it.
         child = place.start(*judge, ignored=(signal.SIGHUP,))
         child.send_signal(signal.SIGHUP)
