@@ -96,6 +96,8 @@ for again in "" --tag; do
 done
 # make prepare: the next version, and one that has a section but no tag; what is unreleased is said to be its changes.
 expect 2 "three numbers" released --prepare 1.2
+expect 2 "three numbers" released --prepare 99.01.0
+expect 1 "a release is not older" released --prepare 0.0.1
 expect 1 "there is a tag v$version already" released --prepare "$version"
 expect 1 "nothing to release" released --prepare 99.1.0
 sed -i "0,/^## /s/^## /## Unreleased\n\n* A change.\n\n## /" release/CHANGELOG.md

@@ -16,10 +16,15 @@ is_tagged() { git rev-parse -q --verify "refs/tags/v$1" >/dev/null; }
 write() { # write FILE SCRIPT: by sed -E, which must find something to change or the version that is there already
   sed -i -E "$2" "$1" && grep -qF "$version" "$1" || problem "$1: there is no place for $version"
 }
+files_version() { sed -nE 's/^project\(assay VERSION ([0-9]+\.[0-9]+\.[0-9]+) .*/\1/p' CMakeLists.txt; }
 prepare() {
-  [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || { echo "a version is three numbers, such as 0.1.0, not '$version'"; exit 2; }
+  [[ $version =~ ^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)$ ]] || { echo "a version is three numbers, such as 0.1.0, not '$version'"; exit 2; }
   ! is_tagged "$version" || { echo "there is a tag v$version already: a release has another version"; exit 1; }
-  grep -qx '## Unreleased' CHANGELOG.md || { echo 'CHANGELOG.md has no "## Unreleased": nothing to release'; exit 1; }
+  local now=$(files_version)
+  [ "$(printf '%s\n' "$now" "$version" | sort -V | tail -n 1)" = "$version" ] ||
+    { echo "the files say $now: a release is not older ($version)"; exit 1; }
+  grep -qx '## Unreleased' CHANGELOG.md || { echo 'CHANGELOG.md has no "## Unreleased": nothing to release, or prepared already:
+  git restore CHANGELOG.md CITATION.cff CMakeLists.txt debian/changelog python/assay/__init__.py    undoes what is not committed'; exit 1; }
   # A section of that version that was never tagged goes on under the same heading.
   awk -v heading="## $version" '$0 == heading { blank = 1; next } blank && $0 == "" { blank = 0; next } { blank = 0 }
     $0 == "## Unreleased" { $0 = heading } { print }' CHANGELOG.md >CHANGELOG.md.new && mv CHANGELOG.md.new CHANGELOG.md
@@ -42,7 +47,7 @@ says() { # says FILE PATTERN WHAT: the version, as the file writes it
   grep -qE "$2" "$1" || problem "$1 does not say $3"
 }
 check() {
-  version=$(sed -nE 's/^project\(assay VERSION ([0-9]+\.[0-9]+\.[0-9]+) .*/\1/p' CMakeLists.txt)
+  version=$(files_version)
   [ -n "$version" ] || problem "CMakeLists.txt has no version: project(assay VERSION 1.2.3 ...)"
   local dotted=${version//./\\.}
   says CITATION.cff "^version: $dotted\$" "version: $version"
