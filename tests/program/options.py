@@ -116,7 +116,7 @@ def wrong_values(words, description):
 # Times, and everything else that two runs of one command differ in.
 VOLATILE = re.compile(r'"durations_ns": {[^}]*}|\b[0-9]{15,20}\b|'
                       r'[0-9.]+(e-?[0-9]+)? ?(ns|us|ms|s|GB|%)\b|[0-9.]+ ?%|"(began|ended|judged|time|date|elapsed)[a-z_]*": [^,\n]*|'
-                      r'assay-[A-Za-z0-9]{6}|-?[0-9]+\.[0-9]+(e[-+]?[0-9]+)?')
+                      r'assay-(?:[0-9a-f]+-[0-9a-f]+-[0-9a-f]+-)?[A-Za-z0-9]{6}|-?[0-9]+\.[0-9]+(e[-+]?[0-9]+)?')
 PREPARED = here / "prepared.sqlite"
 COLUMNS = {"verdict": "run, task, form, workload, device, reason, seed, settings_hash, toolchain, command",
            "step": "run, task, number, kind, model, outcome, verdict > 0, prompt", "trial": "run, task, workload, device"}
