@@ -43,8 +43,8 @@ static void leave_out_ends(struct buf *out) {
                                      "<|endoftext|>",
                                      "<|end_of_text|>",
                                      "<end_of_turn>",
-                                     "<\xef\xbd\x9c"
-                                     "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>"};
+                                     ("<\xef\xbd\x9c"
+                                      "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>")};
   for (size_t i = 0; i < sizeof ends / sizeof *ends;) {
     size_t k = strlen(ends[i]), n = out->len;
     while (n > 0 && strchr(" \t\r\n", out->data[n - 1]) && out->data[n - 1])
