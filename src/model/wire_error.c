@@ -53,14 +53,15 @@ static bool read_details(const json_t *detail, struct wire_error *out) {
   return true;
 }
 
-// What is no JSON: of a page its title, else its beginning.
+// What is no JSON: of a page its title, which stands in its head, else its beginning.
 static void read_page(const char *body, size_t n, struct wire_error *out) {
-  const char *title = strcasestr(body, "<title>"), *end = title ? strcasestr(title, "</title>") : NULL;
-  char text[256];
+  char head[4096], text[256];
+  snprintf(head, sizeof head, "%.*s", (int)(n < sizeof head ? n : sizeof head - 1), body);
+  const char *title = strcasestr(head, "<title>"), *end = title ? strcasestr(title, "</title>") : NULL;
   if (end && end - title > 7)
     snprintf(text, sizeof text, "%.*s", (int)(end - title - 7 < 200 ? end - title - 7 : 200), title + 7);
   else
-    snprintf(text, sizeof text, "%.*s", (int)(n < 200 ? n : 200), body);
+    snprintf(text, sizeof text, "%.200s", head);
   printable_line(text[0] ? text : "no explanation", out->message, sizeof out->message);
 }
 

@@ -66,7 +66,7 @@ static void a_use_is_no_kernel(void **state) {
   (void)state;
   static const char *const uses[] = {CALL,
                                      MAIN,
-                                     "// assay_kernel() {\n" MAIN,
+                                     ("// assay_kernel() {\n" MAIN),
                                      "void (*f)() = assay_kernel;\n",
                                      "void my_assay_kernel() {}\n",
                                      "void assay_kernel() {\n  // ... as before\n  a();\n}\n",
