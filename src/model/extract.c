@@ -240,19 +240,19 @@ static bool find_block(const struct buf *text, enum model_finish finish, const s
   return any;
 }
 
-// A file whose first fence was forgotten, so that its last one seems to begin a block: what is before it.
-static bool find_before_fence(const struct buf *text, const struct model_language *l, struct choice *best) {
+// A file whose first fence was forgotten, so that its last one seems to begin a block: what is before it, if that is
+// one.
+static void take_before_fence(const struct buf *text, const struct model_language *l, struct choice *best) {
   struct fence_block first;
   size_t at = 0, begin, len;
   if (!fence_next(text->data, text->len, &at, &first) || first.tag_len > 0)
-    return false;
+    return;
   size_t n = (size_t)(first.text - text->data);
   if (bare_entry(l, text->data, n) < BARE_ELIDED || !bare_code(l, text->data, n, &begin, &len))
-    return false;
+    return;
   *best = (struct choice){.block = {.tag = text->data, .text = text->data + begin, .len = len, .closed = true},
                           .whole = true,
                           .entry = true};
-  return true;
 }
 
 // <code class="language-c">...</code>, <pre>...</pre>: what web pages and some chats have in the place of fences.
@@ -303,8 +303,8 @@ enum assay_status model_extract(const char *reply, size_t n, enum model_finish f
   tidy_text(reply, n, &clean);
   thoughts_leave_out(buf_str(&clean), clean.len, &text, &unfinished);
   bool any = find_block(&text, finish, language, others, &out->n_blocks, &best);
-  if (any && !best.entry && find_before_fence(&text, language, &best))
-    best.foreign = false;
+  if (any && !best.entry)
+    take_before_fence(&text, language, &best);
   if (!any && text.data && bare_unquote(text.data, text.len, &unquoted))
     any = find_block(&unquoted, finish, language, others, &out->n_blocks, &best);
   if (!any && text.data)

@@ -29,10 +29,12 @@ const char *plan_device_names(bool plans, char *text, size_t size) {
 
 enum assay_status plan_device_parse(const char *name, const struct plan_device **out, struct assay_error *err) {
   const char *names[N_DEVICES + 1] = {NULL};
+  char all[64];
   for (int i = 0; i < N_DEVICES; i++)
     names[i] = devices[i]->name;
   if (strcasecmp(name, "gpu") == 0) // one letter from cpu, which is not meant
-    return error_set(err, ASSAY_ERR_USAGE, "a device is cpu, cuda or opencl, not '%s'; did you mean cuda?", name);
+    return error_set(err, ASSAY_ERR_USAGE, "a device is one of %s, not '%s'; did you mean cuda?",
+                     plan_device_names(false, all, sizeof all), name);
   int found = choice_of("a device is", names, name, err);
   if (found < 0)
     return ASSAY_ERR_USAGE;
