@@ -154,13 +154,18 @@ def share(jobs, gpus, each, seconds, act):
     return len(begun)
 
 
-def write_rows(path, head, columns, rows):
-    """{head..., "columns": [...], "rows": [...]}, a row a line; whole or not at all, since a run may be ended here."""
-    lines = ",\n".join(json.dumps([row.get(name) for name in columns]) for row in rows)
-    text = json.dumps(head, indent=1)[:-2] + f',\n "columns": {json.dumps(columns)},\n "rows": [\n{lines}\n]}}\n'
+def write_whole(path, text):
+    """Whole or not at all, since a run may be ended here."""
     with open(path + ".new", "w", encoding="utf-8") as file:
         file.write(text)
     os.replace(path + ".new", path)
+
+
+def write_rows(path, head, columns, rows):
+    """{head..., "columns": [...], "rows": [...]}, a row a line."""
+    lines = ",\n".join(json.dumps([row.get(name) for name in columns]) for row in rows)
+    text = json.dumps(head, indent=1)[:-2] + f',\n "columns": {json.dumps(columns)},\n "rows": [\n{lines}\n]}}\n'
+    write_whole(path, text)
 
 
 def read_rows(path):

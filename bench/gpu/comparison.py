@@ -190,9 +190,7 @@ def main():
         result["calls"].append(common.call_of("bench/gpu/comparison.py", ["PROGRAMS", "OUT", *sys.argv[3:]], gpus=options.gpus))
 
     def write():
-        with open(path + ".new", "w", encoding="utf-8") as file:
-            json.dump(result, file, indent=1)
-        os.replace(path + ".new", path)
+        common.write_whole(path, json.dumps(result, indent=1))
 
     end = time.monotonic() + options.seconds
     for part in options.only:

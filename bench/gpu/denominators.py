@@ -213,9 +213,7 @@ class Results:
         lines = ",\n".join(json.dumps([row.get(name) for name in COLUMNS]) for row in rows)
         text = (f'{{"what": "PyTorch over KernelBench, judged as plans: bench/gpu/denominators.py",\n'
                 f'"calls": {json.dumps(self.calls, indent=1)},\n"columns": {json.dumps(COLUMNS)},\n"rows": [\n{lines}\n]}}\n')
-        with open(self.path + ".new", "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(self.path + ".new", self.path)
+        common.write_whole(self.path, text)
 
     def missing(self, stage, tasks):
         return [t for t in tasks if (t, *stage[:2]) not in self.rows]

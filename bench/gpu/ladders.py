@@ -67,9 +67,7 @@ class Ladders:
         lines = ",\n".join(json.dumps([self.rows[key].get(name) for name in COLUMNS]) for key in sorted(self.rows))
         text = (f'{{"what": "eager PyTorch over the ladders of KernelBench-X, judged and timed: bench/gpu/ladders.py",\n'
                 f'"calls": {json.dumps(self.calls, indent=1)},\n"columns": {json.dumps(COLUMNS)},\n"rows": [\n{lines}\n]}}\n')
-        with open(self.path + ".new", "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(self.path + ".new", self.path)
+        common.write_whole(self.path, text)
 
 
 def row_of(v, call, alone):

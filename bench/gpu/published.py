@@ -150,9 +150,7 @@ def main():
             row = row_of(name, form[0], workload, form_name, judge(options, path, form[0], workload, form_name == "published", gpu))
         with lock:
             result["rows"].append(row)
-            with open(options.out + ".new", "w", encoding="utf-8") as file:
-                json.dump(result, file, indent=1)
-            os.replace(options.out + ".new", options.out)
+            common.write_whole(options.out, json.dumps(result, indent=1))
 
     begun = common.share(jobs, options.gpus, options.each, options.seconds, act)
     print_table(result["rows"])
