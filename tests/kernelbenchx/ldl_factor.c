@@ -1,7 +1,7 @@
 // Elimination with diagonal pivots of one or two rows (Bunch and Kaufman), packed as LAPACK's sytrf does.
 // assay: task kernelbenchx/LinearAlgebra/ldl_factor
 // assay: expect pass
-// assay: twin BUNCH_PARLETT expect pass -- the largest element of all that is left chooses the pivot: other factors, as right
+// assay: twin LARGEST_OF_ALL expect pass -- the largest diagonal element where it is as large as any: other factors, as right
 // assay: twin OTHER_LIMIT expect pass -- takes pivots of two rows more often: other factors, as right
 // assay: twin KEPT_ABOVE expect pass -- what LAPACK leaves above the diagonal, the matrix: as right
 // assay: twin LAX expect wrong_value|low_precision -- takes a pivot that is a thousandth of what is beside it
@@ -73,17 +73,15 @@ static int choose(const float *w, int64_t n, int64_t k, int64_t *first, int64_t 
   if (r < 0)
     return 1;
   float most = fabsf(at(w, n, r, k));
-#ifdef BUNCH_PARLETT
+#ifdef LARGEST_OF_ALL
+  float most_of_all = 0;
   int64_t d = k;
   for (int64_t j = k; j < n; j++) {
     int64_t i = largest(w, n, k, j);
     d = fabsf(w[j * n + j]) > fabsf(w[d * n + d]) ? j : d;
-    if (fabsf(at(w, n, i, j)) > most) {
-      most = fabsf(at(w, n, i, j));
-      r = i;
-    }
+    most_of_all = i >= 0 ? fmaxf(most_of_all, fabsf(at(w, n, i, j))) : most_of_all;
   }
-  if (fabsf(w[d * n + d]) >= alpha * most) {
+  if (fabsf(w[d * n + d]) >= alpha * most_of_all) {
     *first = d;
     return 1;
   }
@@ -134,10 +132,6 @@ void assay_kernel(const struct assay_args *args) {
   for (int64_t k = 0; k < n;) {
     int64_t first, second = k;
     int size = choose(w, n, k, &first, &second);
-#ifdef BUNCH_PARLETT // LAPACK's form lets the second row of a pivot of two move, not the first
-    if (size == 2 && at(w, n, largest(w, n, k, k), k) != 0)
-      second = largest(w, n, k, k);
-#endif
     if (size == 1) {
       swap_both(w, n, k, k, first);
       pivots[k] = (int32_t)first + 1;
