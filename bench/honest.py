@@ -29,6 +29,9 @@ import threading
 import time
 
 HOUSE = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(HOUSE / "bench" / "gpu"))
+import common  # noqa: E402
+
 DIRECTIVE = re.compile(r"^// assay: (?:(expect) (\S+)|twin (\w+)( at \S+)? expect (\S+))")
 LIBRARIES = {"CEPHES": "exp log tanh", "XLA": "tanh erf expm1 log1p", "FAST": "exp",
              "STATED": "exp exp2 log log2 tanh erf erfc expm1 log1p"}
@@ -81,7 +84,7 @@ def judge_chunk(o, number, suite, chunk, end, enough):
     with tempfile.TemporaryDirectory() as folder:
         for name, text in chunk.items():
             (pathlib.Path(folder) / name).write_text(text)
-        gpu = {"CUDA_VISIBLE_DEVICES": str(number % o.gpus)} if o.gpus > 1 else {}
+        gpu = {"CUDA_VISIBLE_DEVICES": common.visible(number % o.gpus)} if o.gpus > 1 else {}
         bench = subprocess.Popen([o.assay, "bench", suite, "--from", folder, "--json", "--no-store", "--threads", "1",
                                   "--no-timing", "--again", "--store", f"{folder}/store", "--device", o.device],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **gpu})

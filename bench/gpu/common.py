@@ -116,11 +116,17 @@ def gpus_here():
     return len(out.split()) if code == 0 and out.split() else 1
 
 
+def visible(gpu):
+    """What CUDA_VISIBLE_DEVICES is for a program that has this one of the GPUs that are to be used."""
+    own = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return own.split(",")[gpu] if own else str(gpu)
+
+
 def place(gpu, gpus, **more):
     """Options for run(): this GPU alone is seen, and a part of the processors is used."""
-    cpus, visible = sorted(os.sched_getaffinity(0)), os.environ.get("CUDA_VISIBLE_DEVICES")
+    cpus = sorted(os.sched_getaffinity(0))
     own = cpus[gpu * len(cpus) // gpus:(gpu + 1) * len(cpus) // gpus] or cpus
-    return {"env": {**os.environ, "CUDA_VISIBLE_DEVICES": visible.split(",")[gpu] if visible else str(gpu), **more},
+    return {"env": {**os.environ, "CUDA_VISIBLE_DEVICES": visible(gpu), **more},
             "preexec_fn": lambda: os.sched_setaffinity(0, own)}
 
 

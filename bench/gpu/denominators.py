@@ -114,9 +114,7 @@ def start(options, stage, index, folder, store, log):
     gpu = index % options.gpus
     own = cpus[gpu * len(cpus) // options.gpus:(gpu + 1) * len(cpus) // options.gpus] or cpus
     if options.device == "cuda":
-        visible = environment.get("CUDA_VISIBLE_DEVICES")
-        names = visible.split(",") if visible else [str(i) for i in range(options.gpus)]
-        environment["CUDA_VISIBLE_DEVICES"] = names[gpu]
+        environment["CUDA_VISIBLE_DEVICES"] = common.visible(gpu)
     command = [options.assay, "bench", options.suite, "--from", folder, "--run", f"{maker} {contract}", "--store", store,
                "--workload", options.workload, "--device", options.device, "--no-probes", "--checks", options.checks,
                "--samples", options.samples, "--budget", options.budget, "--json"]
@@ -266,18 +264,13 @@ def print_table(results):
         print(f"{maker} {contract}: {count} {verdict}: {' '.join(sorted(names)[:12])}{' ...' if count > 12 else ''}")
 
 
-def gpus_here():
-    _, code, out, _ = common.run(["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"])
-    return len(out.split()) if code == 0 and out.split() else 1
-
-
 class Options:
     def __init__(self, arguments):
         self.device = common.option(arguments, "--device", "cuda")
         self.seconds = float(common.option(arguments, "--seconds", 540))
         self.every = max(1, int(common.option(arguments, "--every", 1)))
         self.stages = stages_of(common.option(arguments, "--stages", None), self.every)
-        self.gpus = int(common.option(arguments, "--gpus", 0)) or (gpus_here() if self.device == "cuda" else 1)
+        self.gpus = int(common.option(arguments, "--gpus", 0)) or (common.gpus_here() if self.device == "cuda" else 1)
         self.each = int(common.option(arguments, "--each", 1))
         self.suite = common.option(arguments, "--suite", "kernelbench")
         self.workload = common.option(arguments, "--workload", "full")

@@ -78,8 +78,7 @@ def judge(options, job, gpu):
         command += ["--no-timing"] + (["--define", twin] if twin else []) + (["--no-probes"] if kind != "twin" else [])
     environment = dict(os.environ, ASSAY_TASKS=os.path.join(common.ROOT, "tasks"), ASSAY_INCLUDE=os.path.join(common.ROOT, "include"))
     if options.device == "cuda":
-        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-        environment["CUDA_VISIBLE_DEVICES"] = visible.split(",")[gpu] if visible else str(gpu)
+        environment["CUDA_VISIBLE_DEVICES"] = common.visible(gpu)
     seconds, code, out, errors = common.run(command, 200, env=environment)
     try:
         verdict = json.loads(out)[0]

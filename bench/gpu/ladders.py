@@ -112,8 +112,7 @@ class Benches:
         o, environment, cpus = self.options, dict(os.environ), sorted(os.sched_getaffinity(0))
         own = cpus[gpu * len(cpus) // o.gpus:(gpu + 1) * len(cpus) // o.gpus] or cpus
         if o.device == "cuda":
-            visible = environment.get("CUDA_VISIBLE_DEVICES")
-            environment["CUDA_VISIBLE_DEVICES"] = visible.split(",")[gpu] if visible else str(gpu)
+            environment["CUDA_VISIBLE_DEVICES"] = common.visible(gpu)
         for pattern in patterns(workloads, o.ladders[task], o.workload):
             command = [o.assay, "bench", task, "--from", o.candidates, "--workload", pattern, "--device", o.device,
                        "--no-probes", "--checks", "1", "--samples", o.samples, "--budget", o.budget,
@@ -174,7 +173,7 @@ class Options:
             return common.option(arguments, name, default)
 
         self.seconds, self.device = float(option("--seconds", 540)), option("--device", "cuda")
-        self.gpus = int(option("--gpus", 0)) or (denominators.gpus_here() if self.device == "cuda" else 1)
+        self.gpus = int(option("--gpus", 0)) or (common.gpus_here() if self.device == "cuda" else 1)
         self.each, self.suite = int(option("--each", 6)), option("--suite", "kernelbenchx")
         self.candidates, self.workload = option("--from", "torch.eager"), option("--workload", "size*")
         self.samples, self.budget, self.only = option("--samples", "30"), option("--budget", "120"), option("--only", "")

@@ -26,7 +26,6 @@ import threading
 import time
 
 import common
-import denominators
 
 HOUSE = pathlib.Path(__file__).resolve().parents[2]
 ORIGINALS = HOUSE / "tools" / "tasks" / "originals" / "level4.py"
@@ -103,8 +102,7 @@ def verdict(o, gpu, number):
     """What is kept of a verdict."""
     environment, begin = dict(os.environ), time.monotonic()
     if o.device == "cuda":
-        visible = environment.get("CUDA_VISIBLE_DEVICES")
-        environment["CUDA_VISIBLE_DEVICES"] = visible.split(",")[gpu] if visible else str(gpu)
+        environment["CUDA_VISIBLE_DEVICES"] = common.visible(gpu)
     limit = max(10, min(o.limit, o.end + 30 - begin))
     command = [o.assay, "judge", f"kernelbench/4/{number}", str(o.folder / f"kernelbench_4_{number}.py"), "--workload",
                o.workload, "--device", o.device, "--no-probes", "--checks", "1", "--no-timing", "--no-store", "--json",
@@ -155,7 +153,7 @@ class Options:
             return common.option(arguments, name, default)
 
         self.device, self.workload, self.limit = option("--device", "cuda"), option("--workload", "full"), float(option("--limit", 150))
-        self.gpus = int(option("--gpus", 0)) or (denominators.gpus_here() if self.device == "cuda" else 1)
+        self.gpus = int(option("--gpus", 0)) or (common.gpus_here() if self.device == "cuda" else 1)
         self.end = time.monotonic() + float(option("--seconds", 540))
         self.only = [n for n in option("--only", "").split(",") if n]
         self.judged = "--judge" in arguments

@@ -76,8 +76,7 @@ def shapes_of(form, every):
 def judge(options, path, task, workload, published, gpu):
     command = ["judge", task, path, "--workload", workload, "--device", options.device, "--shapes", "judged", "--samples", "50",
                "--store", options.store, *(["--as-published"] if published else [])]
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    environment = dict(os.environ, CUDA_VISIBLE_DEVICES=visible.split(",")[gpu] if visible else str(gpu))
+    environment = dict(os.environ, CUDA_VISIBLE_DEVICES=common.visible(gpu))
     _, code, out, errors = common.run([options.assay, *command, "--json"], 240, env=environment)
     try:
         return json.loads(out)[0]

@@ -26,7 +26,6 @@ import tempfile
 import time
 
 import common
-import denominators
 
 FEW = 5  # kernels of one bench
 
@@ -38,7 +37,7 @@ class Options:
 
         self.seeds, self.seconds = int(option("--seeds", 20)), float(option("--seconds", 540))
         self.device, self.workload = option("--device", "cuda"), option("--workload", "small")
-        self.gpus = int(option("--gpus", 0)) or (denominators.gpus_here() if self.device == "cuda" else 1)
+        self.gpus = int(option("--gpus", 0)) or (common.gpus_here() if self.device == "cuda" else 1)
         self.each = int(option("--each", 7))
         if len(arguments) != 4:
             sys.exit(__doc__)
@@ -54,8 +53,7 @@ def bench(o, gpu, paths):
     environment, cpus = dict(os.environ), sorted(os.sched_getaffinity(0))
     own = cpus[gpu * len(cpus) // o.gpus:(gpu + 1) * len(cpus) // o.gpus] or cpus
     if o.device == "cuda":
-        visible = environment.get("CUDA_VISIBLE_DEVICES")
-        environment["CUDA_VISIBLE_DEVICES"] = visible.split(",")[gpu] if visible else str(gpu)
+        environment["CUDA_VISIBLE_DEVICES"] = common.visible(gpu)
     with tempfile.TemporaryDirectory() as folder:
         for path in paths:
             shutil.copy(path, folder)

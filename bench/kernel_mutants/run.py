@@ -50,10 +50,11 @@ import tempfile
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "gpu")]
+import common  # noqa: E402
 import engine  # noqa: E402
 
-HERE = pathlib.Path(__file__).resolve().parent
 HOUSE = HERE.parent.parent
 CORPORA = {"cpu": ("tests/cases", "*.c"), "opencl": ("tests/opencl", "*.cl"), "cuda": ("kernels/cuda", "*.cu")}
 NOT_MUTANTS = {"build_failed", "build_limit"}  # no compiler takes them
@@ -101,7 +102,7 @@ def chosen(paths, count, seed):
 
 def judge(a, files, suite, look, number=0):
     """Verdicts of (name, text), by name."""
-    gpu = {"CUDA_VISIBLE_DEVICES": str(number % a.gpus)} if a.gpus > 1 else {}
+    gpu = {"CUDA_VISIBLE_DEVICES": common.visible(number % a.gpus)} if a.gpus > 1 else {}
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         by_hash = {}
         for name, text in files:
