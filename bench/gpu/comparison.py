@@ -7,8 +7,6 @@ usage: comparison.py PROGRAMS OUT [--seconds S] [--only PART,...] [--gpus N] [--
 
 PROGRAMS: the folder with assay and its helpers. OUT: a folder for all that the parts write, while they run. Parts:
 
-  defaults      the kernels with the default values that docs/fusedops.md proposes (OUT/defaults/*.cu): with their twins, under all
-                probes, at `small`, then at every size, timed in turn with what ships (fusedops_kernels.py)
   cublas        forms of the bf16 product beside cuBLAS over the thirty published shapes (forms.py), which begins anew each time
   products      the 24 published products that no run of all makers has reached (fusedops.sh)
   denominators  PyTorch over KernelBench, every eighth task first (denominators.py)
@@ -16,15 +14,14 @@ PROGRAMS: the folder with assay and its helpers. OUT: a folder for all that the 
   published     the published candidates that were not reached: products with GELU, Helion's layer normalisation (published.py);
                 --checkout is LironKesem/KernelGeneration, and without it the part is left out
 
-Each part has seconds of its own, 1440 in all; --scale multiplies them. --seconds (540) ends a call, and the same command goes on
+Each part has seconds of its own, 1200 in all; --scale multiplies them. --seconds (540) ends a call, and the same command goes on
 with the part, and within it, where it was: OUT/comparison.json has what was used. --only takes parts in the order given. --plan
 prints what would be called, after it has written what the parts read. --table prints what there is, and calls nothing.
 
-  comparison.py build OUT --seconds 540       three times, in 25 minutes of a machine with four GPUs
+  comparison.py build OUT --seconds 540       three times, in 22 minutes of a machine with four GPUs
 """
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -32,52 +29,10 @@ import time
 
 import common
 
-LIMITS = {"defaults": 240, "cublas": 60, "products": 330, "denominators": 390, "tuners": 300, "published": 120}
+LIMITS = {"cublas": 60, "products": 330, "denominators": 390, "tuners": 300, "published": 120}
 SHORTEST = 20  # seconds; a part is not begun with less
 GRACE = 45  # what is at work when a part's seconds are over may end
 REACHED = (5, 10, 15, 20, 25, 30)  # of the thirty products, in bench/results/nvidia-h100/makers_one_run.json
-ATTENTION = {"ORDER": "2", "AHEAD": "2"}
-FORMS_OF_ROWS = [("// assay: let form = D == 2048 ? FORM",
-                  "// assay: let form = FORM == 0 && D == 2048 ? 11 : FORM == 0 && D == 1024 ? 2 : FORM == 0 && D == 512 ? 7 : D == 2048 ? FORM")]
-DEFAULTS = {  # kernel: values of parameters, and lines as they are and as they would be
-    "bf16_attention.cu": ({"AHEAD": "2"}, []),
-    "bf16_attention_causal.cu": (ATTENTION, []),
-    "bf16_attention_gqa.cu": (ATTENTION, []),
-    "bf16_layernorm.cu": ({}, FORMS_OF_ROWS),
-    "fp16_layernorm.cu": ({}, FORMS_OF_ROWS),
-    "bf16_swiglu.cu": ({"EACH": "1", "FEW": "0", "ONCE": "0"}, []),
-    "bf16_batched_gemm.cu": ({}, [("M > 512 && high ? 224 : 128", "M > 512 && high ? 224 : K * N > 4 * M * (K + N) ? 64 : 128")]),
-}
-
-
-def replace_once(text, old, new, where):
-    if text.count(old) != 1:
-        sys.exit(f"comparison.py: {where} has {text.count(old)} times, not once: {old}")
-    return text.replace(old, new)
-
-
-def with_default(text, name, value, where):
-    """The parameter's first value and its own definition, both."""
-    line = re.search(rf"^// assay: tune {name} (\S+)$", text, re.M)
-    values = line[1].split(",") if line else []
-    if value not in values:
-        sys.exit(f"comparison.py: {where} has no parameter {name} with a value {value}")
-    ordered = ",".join([value, *(v for v in values if v != value)])
-    text = replace_once(text, line[0], f"// assay: tune {name} {ordered}", where)
-    return replace_once(text, f"#define {name} {values[0]}\n", f"#define {name} {value}\n", where)
-
-
-def write_defaults(folder):
-    os.makedirs(folder, exist_ok=True)
-    for name, (values, lines) in DEFAULTS.items():
-        with open(os.path.join(common.ROOT, "kernels/fusedops", name), encoding="utf-8") as file:
-            text = file.read()
-        for parameter, value in values.items():
-            text = with_default(text, parameter, value, name)
-        for old, new in lines:
-            text = replace_once(text, old, new, name)
-        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-            file.write(text)
 
 
 def write_products(path):
@@ -117,9 +72,6 @@ def command_of(part, options, seconds):
     python = os.environ.get("ASSAY_PYTHON", sys.executable)
     out, gpus = (lambda name: os.path.join(options.out, name)), str(options.gpus)
     shared = ["--seconds", seconds, "--gpus", gpus, "--device", options.device]
-    if part == "defaults":
-        return [sys.executable, script("fusedops_kernels.py"), options.assay, out("defaults.json"), "--folder", out("defaults"),
-                "--before", os.path.join(common.ROOT, "kernels/fusedops"), "--kinds", "twin,sizes", *shared], {}
     if part == "cublas":
         return [python, script("forms.py"), out("forms.json"), "matmul"], {}
     if part == "products":
@@ -184,7 +136,7 @@ def main():
     if options.table:
         print_table(result, options)
         return
-    write_defaults(os.path.join(options.out, "defaults"))
+    os.makedirs(options.out, exist_ok=True)
     write_products(os.path.join(options.out, "products.parts"))
     if not options.plan:
         result["calls"].append(common.call_of("bench/gpu/comparison.py", ["PROGRAMS", "OUT", *sys.argv[3:]], gpus=options.gpus))

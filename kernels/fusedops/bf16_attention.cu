@@ -9,7 +9,7 @@
 // assay: require D <= 512 -- a lane of the plain kernel keeps sixteen elements of its query
 // assay: let fast = D % 8 == 0 && D <= 128
 // assay: let form = !fast ? 0 : D > 64 ? 1 : 2
-// assay: tune AHEAD 1,2
+// assay: tune AHEAD 2,1
 // assay: tensor_map tq of=q type=bf16 dims=fast ? D : 1,fast ? S : 1,fast ? B * H : 1 \
 //   strides=fast ? D : 8,fast ? S * D : 8 box=64,64,1 swizzle=128 l2=256
 // assay: tensor_map tk of=k type=bf16 dims=fast ? D : 1,fast ? T : 1,fast ? B * H : 1 \
@@ -25,7 +25,7 @@
 // assay: launch attention_plain grid=ceil_div(B * H * S, 4) block=128 if=!fast \
 //   args=q, k, v, y, H, H, S, T, D, float(1 / sqrt(D)), B * H * S
 #ifndef AHEAD
-#define AHEAD 1
+#define AHEAD 2
 #endif
 struct alignas(64) CUtensorMap {
   unsigned long long opaque[16];

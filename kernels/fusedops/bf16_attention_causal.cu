@@ -13,8 +13,8 @@
 // assay: tune SHAPE 0,1,2
 // assay: let form = !fast ? 0 : D > 64 ? 1 + 10 * SHAPE : SHAPE > 0 ? 2 + 10 * SHAPE : S >= 2048 ? 2 : 3
 // assay: let keys = form > 10 ? 64 : 128
-// assay: tune ORDER 0,1,2
-// assay: tune AHEAD 1,2
+// assay: tune ORDER 2,0,1
+// assay: tune AHEAD 2,1
 // How many heads the blocks are at together (ORDER 2): their keys and values fit level 2, and rounds of blocks are
 // even.
 // assay: let some = fast ? 18000000 / (S * D * 4) / 33 * 33 : 0
@@ -46,8 +46,8 @@
 //   args=q, k, v, y, H, H, S, S, D, float(1 / sqrt(D)), B * H * S
 #ifndef SHAPE
 #define SHAPE 0
-#define ORDER 0
-#define AHEAD 1
+#define ORDER 2
+#define AHEAD 2
 #endif
 struct alignas(64) CUtensorMap {
   unsigned long long opaque[16];

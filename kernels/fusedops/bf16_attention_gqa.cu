@@ -11,8 +11,8 @@
 // assay: require D <= 512 -- a lane of the plain kernel keeps sixteen elements of its query
 // assay: let fast = D % 8 == 0 && D <= 128
 // assay: let form = !fast ? 0 : D > 64 ? 1 : S >= 2048 ? 2 : 3
-// assay: tune ORDER 0,1,2
-// assay: tune AHEAD 1,2
+// assay: tune ORDER 2,0,1
+// assay: tune AHEAD 2,1
 // How many heads the blocks are at together (ORDER 2): their keys and values fit level 2, and rounds of blocks are
 // even.
 // assay: let some = fast ? 18000000 / (S * D * 4 * G / H) / 33 * 33 : 0
@@ -34,8 +34,8 @@
 // assay: launch attention_plain grid=ceil_div(B * H * S, 4) block=128 if=!fast \
 //   args=q, k, v, y, H, G, S, S, D, float(1 / sqrt(D)), B * H * S
 #ifndef ORDER
-#define ORDER 0
-#define AHEAD 1
+#define ORDER 2
+#define AHEAD 2
 #endif
 struct alignas(64) CUtensorMap {
   unsigned long long opaque[16];

@@ -10,7 +10,7 @@
 // assay: let whole = K % 8 == 0 && N % 8 == 0
 // A tile of 224 rows takes 8 % less time for a row than one of 128, where it is full.
 // assay: let high = ceil_div(M, 224) * 224 * 100 < ceil_div(M, 128) * 128 * 108
-// assay: let rows = ROWS > 0 ? ROWS : M <= 32 ? 32 : M <= 64 ? 64 : M > 512 && high ? 224 : 128
+// assay: let rows = ROWS > 0 ? ROWS : M <= 32 ? 32 : M <= 64 ? 64 : M > 512 && high ? 224 : K * N > 4 * M * (K + N) ? 64 : 128
 // assay: let blocks = min(E * ceil_div(M, rows) * ceil_div(N, 128), 132)
 // assay: tensor_map tx of=x type=bf16 dims=whole ? K : 1,whole ? M : 1,whole ? E : 1 strides=whole ? K : 8,whole ? M * K : 8 \
 //   box=64,rows,1 swizzle=128 l2=256

@@ -1,10 +1,10 @@
 // Gated linear unit in bf16. A thread has EACH times eight numbers of both inputs under way at once. ONCE: what is read
 // and written may leave the caches first (1), only what is read (2), or nothing (0).
 // assay: task fusedops/swiglu/bf16_swiglu
-// assay: tune EACH 2,1,4
+// assay: tune EACH 1,2,4
 // assay: tune BLOCK 256,64,128,512
-// assay: tune FEW 1,0
-// assay: tune ONCE 1,0,2
+// assay: tune FEW 0,1
+// assay: tune ONCE 0,1,2
 // assay: constraint FEW == 0 || EACH == 2 && BLOCK == 256
 // assay: twin NO_SIGMOID expect wrong_value|low_precision|wrong_class -- the gate as it is
 // assay: twin SWAPPED expect wrong_value|low_precision|wrong_class -- the other input is the gate
@@ -16,10 +16,10 @@
 // assay: launch swiglu<EACH, BLOCK> grid=ceil_div(words, BLOCK * EACH) block=BLOCK if=words > 0 && !few args=g, u, y, words
 // assay: launch swiglu_rest grid=1 block=32 if=y.count % 8 > 0 args=g, u, y, words * 8, y.count
 #ifndef EACH
-#define EACH 2
+#define EACH 1
 #define BLOCK 256
-#define FEW 1
-#define ONCE 1
+#define FEW 0
+#define ONCE 0
 #endif
 typedef unsigned short bf16;
 

@@ -8,7 +8,7 @@ import contextlib
 import io
 import json
 import os
-import re
+import shutil
 import stat
 import sys
 import tempfile
@@ -61,7 +61,7 @@ class Comparison(unittest.TestCase):
         self.out, self.calls = os.path.join(self.folder.name, "out"), os.path.join(self.folder.name, "calls")
         self.programs, self.scripts = os.path.join(self.folder.name, "programs"), os.path.join(self.folder.name, "scripts")
         write(os.path.join(self.programs, "assay"), JUDGE)
-        for name in ("fusedops_kernels.py", "forms.py", "fusedops.sh", "denominators.py", "tuners.sh", "published.py"):
+        for name in ("forms.py", "fusedops.sh", "denominators.py", "tuners.sh", "published.py"):
             write(os.path.join(self.scripts, name), SCRIPT)
         os.makedirs(os.path.join(self.folder.name, "checkout/operators"))
 
@@ -83,17 +83,9 @@ class Comparison(unittest.TestCase):
 
     def test_what_the_parts_read(self):
         said = self.main(comparison, self.programs, self.out, "--plan", "--gpus", "4")
-        self.assertEqual(len(said.splitlines()), 6)
+        self.assertEqual(len(said.splitlines()), 5)
         self.assertIn("published: left out, as there is no --checkout", said)
         self.assertFalse(os.path.exists(os.path.join(self.out, "comparison.json")))
-        for name, (values, _) in comparison.DEFAULTS.items():
-            with open(os.path.join(self.out, "defaults", name), encoding="utf-8") as file:
-                text = file.read()
-            with open(os.path.join(ROOT, "kernels/fusedops", name), encoding="utf-8") as file:
-                self.assertNotEqual(text, file.read())
-            for parameter, value in values.items():  # a launch line and the compiler take the same
-                self.assertEqual(re.search(rf"^// assay: tune {parameter} (\w+)", text, re.M)[1], value)
-                self.assertEqual(re.findall(rf"^#define {parameter} (\w+)$", text, re.M), [value])
         with open(os.path.join(self.out, "products.parts"), encoding="utf-8") as file:
             parts = [line.split() for line in file]
         self.assertEqual(len(parts), 24)
@@ -109,11 +101,9 @@ class Comparison(unittest.TestCase):
             self.main(comparison, *arguments, how=how)
             first, states = self.called(), self.states()
             said = self.main(comparison, *arguments, how=how)
-        self.assertEqual([name for name, _, _ in first], ["fusedops_kernels.py", "forms.py", "fusedops.sh", "denominators.py",
-                                                          "tuners.sh", "published.py"])
+        self.assertEqual([name for name, _, _ in first], ["forms.py", "fusedops.sh", "denominators.py", "tuners.sh", "published.py"])
         self.assertEqual({part: s["done"] for part, s in states.items()},
-                         {"defaults": True, "cublas": False, "products": False, "denominators": False, "tuners": True,
-                          "published": True})
+                         {"cublas": False, "products": False, "denominators": False, "tuners": True, "published": True})
         self.assertEqual(states["cublas"]["exit"], 3)
         self.assertGreaterEqual(states["denominators"]["seconds"], 1)
         self.assertLess(states["denominators"]["seconds"], 200)  # it was interrupted
@@ -121,9 +111,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual([name for name, _, _ in self.called()[len(first):]], ["forms.py", "fusedops.sh"])
         self.assertRegex(said, r"denominators +\d+ +1 +1 +-?\d+  its seconds are used")
         self.assertRegex(said, r"products +\d+ +200 +2 +0  goes on with the same command")
-        kernels, products = first[0][1], first[2][2]
-        self.assertEqual(kernels[kernels.index("--folder") + 1], os.path.join(os.path.realpath(self.out), "defaults"))
-        self.assertEqual(products, {"PARTS": os.path.join(os.path.realpath(self.out), "products.parts"), "GPUS": "4", "EACH": "2",
+        self.assertEqual(first[1][2], {"PARTS": os.path.join(os.path.realpath(self.out), "products.parts"), "GPUS": "4", "EACH": "2",
                                     "DEVICE": "cuda"})
 
     def test_what_is_wrong_is_said(self):
@@ -134,21 +122,19 @@ class Comparison(unittest.TestCase):
             with self.assertRaises(SystemExit) as caught:
                 self.main(comparison, *arguments)
             self.assertIn(why, str(caught.exception))
-        with self.assertRaisesRegex(SystemExit, "has 0 times, not once: b"):
-            comparison.replace_once("a", "b", "c", "x.cu")
-        with self.assertRaisesRegex(SystemExit, "no parameter A with a value 3"):
-            comparison.with_default("// assay: tune A 1,2\n#define A 1\n", "A", "3", "x.cu")
 
-    def test_new_defaults_are_asked_beside_the_old(self):
-        comparison.write_defaults(os.path.join(self.out, "defaults"))
-        found = os.path.join(self.out, "defaults.json")
-        arguments = [os.path.join(self.programs, "assay"), found, "--folder", os.path.join(self.out, "defaults"), "--before",
+    def test_other_kernels_are_asked_beside_the_old(self):
+        folder = os.path.join(self.out, "others")
+        os.makedirs(folder)
+        shutil.copy(os.path.join(ROOT, "kernels/fusedops/bf16_swiglu.cu"), folder)
+        found = os.path.join(self.out, "others.json")
+        arguments = [os.path.join(self.programs, "assay"), found, "--folder", folder, "--before",
                      os.path.join(ROOT, "kernels/fusedops"), "--only", "swiglu", "--kinds", "twin,sizes"]
         said = self.main(fusedops_kernels, *arguments)
         self.assertIn("twin: 3 of 3 as expected", said)  # two twins, and the kernel itself
         self.assertIn("bf16_swiglu.cu: before / now 1.5000 in geometric mean over 5 shapes", said)
         for call in self.called():
-            self.assertEqual(call[2], os.path.join(os.path.realpath(self.out), "defaults", "bf16_swiglu.cu"))
+            self.assertEqual(call[2], os.path.join(os.path.realpath(folder), "bf16_swiglu.cu"))
             self.assertEqual("--baseline" in call, "--no-probes" in call)  # twins are asked everything, sizes are timed
         n = len(self.called())
         self.main(fusedops_kernels, *arguments)
