@@ -12,7 +12,8 @@
 #                model of GPU in bench/results, and first takes what no other model's file has
 #   honest       every CUDA kernel of tools/tasks/honest_kernels.py and its twins, 20 seeds: OUT/kernelbenchx_seeds.json
 #   kernels      the same kernels timed beside eager PyTorch at size05, for `assay score A B --devices`: OUT/kernels.jsonl
-#   level4       the models of transformers at full: OUT/level4_full.json
+#   level4       the models of transformers at full: OUT/level4_full.json, which goes on in the same way; first those models
+#                that no call has reached
 #   devices      functions in single operations of PyTorch (bench/devices) at size10 on the CPU and on the GPU, eager beside,
 #                and the ratio of both speeds: OUT/devices.txt, OUT/devices.json
 #   graders      (processors only) the ten cheats and the quantized tasks given to both graders: OUT/graders.md
@@ -21,7 +22,7 @@
 #
 # KERNELBENCHX names a checkout of github.com/BonnieW05/KernelBenchX at fd41922, which graders and equivalence read.
 set -u
-[ $# -ge 3 ] || { sed -n 's/^# \{0,1\}//; 3,22p' "$0" >&2; exit 2; }
+[ $# -ge 3 ] || { sed -n 's/^# \{0,1\}//; 3,23p' "$0" >&2; exit 2; }
 programs=$(cd "$1" && pwd) || exit 2
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
@@ -54,11 +55,16 @@ checkout() {
   return 1
 }
 
+model=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1)
+case $model in *H200*) own=nvidia-h200 other=nvidia-h100 ;; *) own=nvidia-h100 other=nvidia-h200 ;; esac
+
+begin_with() { # begin_with NAME: where OUT has none yet, what this model of GPU has said before
+  [ -e "$out/$1" ] || [ ! -e "bench/results/$own/$1" ] || cp "bench/results/$own/$1" "$out/$1"
+}
+
 ladders() {
-  model=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1)
-  case $model in *H200*) own=nvidia-h200 other=nvidia-h100 ;; *) own=nvidia-h100 other=nvidia-h200 ;; esac
   file=$out/kernelbenchx_eager.json
-  [ -e "$file" ] || cp "bench/results/$own/kernelbenchx_eager.json" "$file"
+  begin_with kernelbenchx_eager.json
   part ladders "$python" bench/gpu/ladders.py "$assay" "$file" --seconds "$limit" --each "$each" \
     --after "bench/results/$other/kernelbenchx_eager.json"
 }
@@ -99,6 +105,7 @@ devices() {
 }
 
 level4() {
+  begin_with level4_full.json
   part level4 "$python" bench/gpu/level4.py "$out/level4" --judge "$assay" "$out/level4_full.json" --seconds "$limit"
 }
 

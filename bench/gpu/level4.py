@@ -11,9 +11,11 @@ and computes with those that the judge draws. So a verdict at `full` on a GPU is
 transformers at the published size. The Python that judges needs transformers. BigBird's table of positions has whole
 blocks of 64 there, so that its model fits at `full` alone.
 
---judge: one declared draw, no probes, no times. --limit (150) seconds for a model; after --seconds (540) none is begun.
-OUT.json is written after every verdict, and the same command goes on where it ends: what passed or was refused is not
-judged again, what found no time or no memory is. ASSAY_PYTHON names the Python.
+--judge: one declared draw, no probes, no times. --limit (400) seconds for a model; after --seconds (540) none is begun, and
+what is at work has half a minute. OUT.json is written after every verdict, and the same command goes on where it ends:
+what passed or was refused is not judged again, what found no time or no memory is, those first that no call has reached.
+A row has the seconds of the steps (`steps`), or, where there is no verdict, where the judge stood. ASSAY_PYTHON names the
+Python.
 """
 import json
 import os
@@ -22,6 +24,7 @@ import queue
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -95,7 +98,25 @@ def write(folder):
 
 # The smallest first: parameters, then tokens times the vocabulary.
 ORDER = (11, 16, 7, 6, 14, 13, 5, 9, 2, 20, 4, 3, 1, 12, 15, 19, 10, 17, 8, 18)
+SPARE = 20  # seconds after its limit, which is the candidate's, that a judge has for itself
 AGAIN = ("judge_failed", "out_of_memory", "timeout", "no verdict")
+
+
+def ask(command, seconds, environment):
+    """(what it printed, the last that its bar said, exit code). After `seconds` it is told to end, and its runners with it."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+", errors="replace") as said:
+        child = subprocess.Popen(command, env=environment, stdout=out, stderr=said)
+        for patience, act in ((seconds, child.terminate), (10, child.kill)):
+            try:
+                child.wait(patience)
+                break
+            except subprocess.TimeoutExpired:
+                act()
+        child.wait()
+        out.seek(0)
+        said.seek(0)
+        lines = [line.removesuffix("\033[K").strip() for line in re.split(r"[\r\n]", said.read())]
+        return out.read(), next((line for line in reversed(lines) if line), ""), child.returncode
 
 
 def verdict(o, gpu, number):
@@ -103,26 +124,27 @@ def verdict(o, gpu, number):
     environment, begin = dict(os.environ), time.monotonic()
     if o.device == "cuda":
         environment["CUDA_VISIBLE_DEVICES"] = common.visible(gpu)
-    limit = max(10, min(o.limit, o.end + 30 - begin))
+    limit = max(10, min(o.limit, o.end + 10 - begin))
     command = [o.assay, "judge", f"kernelbench/4/{number}", str(o.folder / f"kernelbench_4_{number}.py"), "--workload",
                o.workload, "--device", o.device, "--no-probes", "--checks", "1", "--no-timing", "--no-store", "--json",
-               "--memory", "200000", "--timeout", str(int(limit)), "--budget", str(int(limit))]
-    _, code, out, errors = common.run(command, limit + 20, env=environment)
+               "--memory", "200000", "--timeout", str(int(limit)), "--budget", str(int(limit)), "--progress", "bar"]
+    out, said, code = ask(command, limit + SPARE, environment)
     row = {"task": f"kernelbench/4/{number}", "workload": o.workload, "seconds": round(time.monotonic() - begin, 1), "call": o.call}
     try:
         v = json.loads(out)[0]
     except (ValueError, IndexError):
-        return row | {"verdict": "no verdict", "detail": f"exit {code}: {errors.strip()[-300:]}"}
+        return row | {"verdict": "no verdict", "detail": f"exit {code} after {row['seconds']} s, at: {said[-300:]}"}
     worst = max(v["checks"] or [{}], key=lambda c: (c.get("z_max") or 0) / (c.get("z_limit") or 1))
+    steps = {name: round(ns * 1e-9, 1) for name, ns in (v.get("durations_ns") or {}).items() if ns >= 1e8}
     return row | {"verdict": v["verdict"], "mode": v.get("mode"), "z": worst.get("z_max"), "z_limit": worst.get("z_limit"),
-                  "detail": v["detail"][:400]}
+                  "steps": steps, "detail": v["detail"][:400]}
 
 
 def judge(o, result):
     """All that OUT.json lacks."""
     found = {row["task"]: row for row in result["rows"]}
     waiting, lock = queue.Queue(), threading.Lock()
-    for number in ORDER:
+    for number in sorted(ORDER, key=lambda n: f"kernelbench/4/{n}" in found):  # what no call has reached comes first
         old = found.get(f"kernelbench/4/{number}")
         if (not o.only or str(number) in o.only) and (not old or old["verdict"] in AGAIN or old["workload"] != o.workload):
             waiting.put(number)
@@ -152,7 +174,7 @@ class Options:
         def option(name, default):
             return common.option(arguments, name, default)
 
-        self.device, self.workload, self.limit = option("--device", "cuda"), option("--workload", "full"), float(option("--limit", 150))
+        self.device, self.workload, self.limit = option("--device", "cuda"), option("--workload", "full"), float(option("--limit", 400))
         self.gpus = int(option("--gpus", 0)) or (common.gpus_here() if self.device == "cuda" else 1)
         self.end = time.monotonic() + float(option("--seconds", 540))
         self.only = [n for n in option("--only", "").split(",") if n]

@@ -6,9 +6,10 @@ usage: seeds.py ASSAY OUT.json FOLDER SUITE [--seeds N] [--seconds S] [--gpus N]
 
 FOLDER has candidates with `// assay: twin` lines, as tools/tasks/honest_kernels.py writes them. A round judges all of them
 and their twins once, at `small` with all questions and without times; there are --seeds rounds (20). Each of the --gpus
-GPUs (default: all that nvidia-smi lists) has --each benches at once (7) with a part of the processors, and each bench has
-a few kernels. No round is begun, and no bench, after --seconds (540); OUT.json is written after every round, and the
-same command goes on where it ends.
+GPUs (default: all that nvidia-smi lists) has --each benches at once (7) with a part of the processors; a bench has a few
+kernels, and takes the next ones, of the next round too, as soon as it is done. None is begun after --seconds (540), and
+none after a round of which nothing passed; OUT.json is written after every bench. The same command goes on where it
+ends; a round that had been begun is begun again.
 
 OUT.json: "kernels" is {name: [honest judged, honest passed, worst part of a limit, twins judged, twins refused]}; what is
 not as expected is in "surprises", with seed, secret and what was said. Exit code 1 where there are any, or where something
@@ -23,6 +24,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import common
@@ -48,8 +50,6 @@ class Options:
 
 def bench(o, gpu, paths):
     """The verdicts of one bench, and why there are none."""
-    if time.monotonic() >= o.end:
-        return [], ""
     environment, cpus = dict(os.environ), sorted(os.sched_getaffinity(0))
     own = cpus[gpu * len(cpus) // o.gpus:(gpu + 1) * len(cpus) // o.gpus] or cpus
     if o.device == "cuda":
@@ -89,17 +89,42 @@ def count(result, v):
         result["surprises"].append({"kernel": name, "twin": twin, "round": result["rounds"]} | said)
 
 
-def judge_round(o, result, paths):
-    """All kernels and twins once; False where the time ended it before."""
-    parts = [paths[i::-(-len(paths) // FEW)] for i in range(-(-len(paths) // FEW))]
-    with concurrent.futures.ThreadPoolExecutor(o.gpus * o.each) as pool:
-        found = list(pool.map(bench, [o] * len(parts), [i % o.gpus for i in range(len(parts))], parts))
-    for verdicts, failure in found:
-        for v in verdicts:
-            count(result, v)
-        if failure:
-            result["failures"].append(failure)
-    return time.monotonic() < o.end
+class Rounds:
+    """What is left to judge: a round has all kernels once, in benches of few. One round's benches do not wait for another's."""
+
+    def __init__(self, o, result, paths, save):
+        self.o, self.result, self.save, self.lock = o, result, save, threading.Lock()
+        self.parts = [paths[i::-(-len(paths) // FEW)] for i in range(-(-len(paths) // FEW))]
+        self.left = {}  # benches that a round of this call still waits for
+        self.jobs = iter([(r, part) for r in range(result["rounds"], o.seeds) for part in self.parts])
+
+    def take(self):
+        """The next bench, or None: all are done, the time is over, or nothing works here (more of it says no more)."""
+        with self.lock:
+            sums = self.result["sums"]
+            hopeless = self.result["rounds"] > 0 and not sums["honest_passed"]
+            return None if hopeless or time.monotonic() >= self.o.end else next(self.jobs, None)
+
+    def add(self, number, verdicts, failure):
+        with self.lock:
+            for v in verdicts:
+                count(self.result, v)
+            if failure:
+                self.result["failures"].append(failure)
+            self.left[number] = self.left.get(number, len(self.parts)) - 1
+            if self.left[number] == 0:
+                self.result["rounds"] += 1
+                print(f"round {self.result['rounds']} is whole", flush=True)
+            self.save()
+
+    def work(self, gpu):
+        while job := self.take():
+            self.add(job[0], *bench(self.o, gpu, job[1]))
+
+    def run(self):
+        with concurrent.futures.ThreadPoolExecutor(self.o.gpus * self.o.each) as pool:
+            for done in [pool.submit(self.work, i % self.o.gpus) for i in range(self.o.gpus * self.o.each)]:
+                done.result()
 
 
 def write(o, result, begin, before):
@@ -124,13 +149,9 @@ def main():
     if o.out.exists():
         result |= json.loads(o.out.read_text())
     before = result["seconds"]
-    while result["rounds"] < o.seeds and time.monotonic() < o.end:
-        whole = judge_round(o, result, paths)
-        result["rounds"] += whole
-        write(o, result, begin, before)
-        print(f"round {result['rounds']}: {result['sums']}, {len(result['surprises'])} surprises, {result['seconds']} s", flush=True)
-        if not result["sums"]["honest_passed"]:
-            break  # nothing works here: more of it says no more
+    write(o, result, begin, before)
+    Rounds(o, result, paths, lambda: write(o, result, begin, before)).run()
+    print(f"{result['rounds']} rounds: {result['sums']}, {len(result['surprises'])} surprises, {result['seconds']} s")
     for s in result["surprises"][-20:]:
         print(f"{s['kernel']} {s['twin']}: {s['verdict']}: {(s['detail'] or '')[:150]}")
     for failure in result["failures"][-5:]:
