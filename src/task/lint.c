@@ -124,7 +124,7 @@ static void describe(const struct linter *l, struct lint_finding *f) {
       snprintf(rules + strlen(rules), sizeof rules - strlen(rules), "%s%s", *rules ? ", " : " under ",
                lint_rule_name(r));
   snprintf(f->text, sizeof f->text,
-           "%.40s%s%.40s: %s%s (right outputs from %.3g to %.3g; worst error %.2g of the 1e-2 "
+           "%.96s%s%.96s: %s%s (right outputs from %.3g to %.3g; worst error %.2g of the 1e-2 "
            "allowance)",
            g->values[g->outputs[f->output]].name, f->input >= 0 ? ", input " : "",
            f->input >= 0 ? l->t->inputs[f->input].name : "", lint_code_text(f->code), rules, f->y_low, f->y_high,

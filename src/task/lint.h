@@ -46,7 +46,7 @@ const char *lint_code_advice(enum lint_code c);
 enum lint_rule { LINT_CONTRACT, LINT_PUBLISHED, LINT_LOOSE, LINT_RULE_COUNT };
 const char *lint_rule_name(enum lint_rule r);
 
-enum { LINT_MAX_FINDINGS = 512, LINT_TEXT_BYTES = 240 };
+enum { LINT_MAX_FINDINGS = 512, LINT_TEXT_BYTES = 448 };
 
 struct lint_finding {
   enum lint_code code;

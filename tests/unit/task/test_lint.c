@@ -85,6 +85,29 @@ static void test_each_code(void **state) {
   }
 }
 
+// Weights of one layer have long names that differ at their ends.
+static void test_long_names(void **state) {
+  (void)state;
+  static const char layer[] = "bert_encoder_layer_11_attention_self_query_";
+  char more[200], graph[600];
+  snprintf(more, sizeof more,
+           ", \"assay.input.%sweight\" : \"uniform(-1, 1)\", \"assay.input.%sbias\" : \"uniform(-1, 1)\"", layer,
+           layer);
+  snprintf(graph, sizeof graph,
+           "g (float[M, N] x, float[M, N] %sweight, float[M, N] %sbias) => (float[M, N] y) { s = Add(x, %sweight) y = "
+           "Add(s, %sbias) }",
+           layer, layer, layer, layer);
+  struct lint_report r = lint("uniform(3e9, 4e9)", graph, more);
+  const char *expected[] = {"query_weight: ", "query_bias: "};
+  for (int k = 0; k < 2; k++) {
+    bool found = false;
+    for (int i = 0; i < r.n_findings; i++)
+      found = found || (r.findings[i].code == LINT_INSENSITIVE && strstr(r.findings[i].text, expected[k]) &&
+                        strchr(r.findings[i].text, ')'));
+    assert_true(found);
+  }
+}
+
 static void test_allowed(void **state) {
   (void)state;
   static const char graph[] = "g (float[M, N] x) => (float[M, N] y) { y = Relu(x) }";
@@ -180,11 +203,9 @@ static void test_names(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_each_code),
-      cmocka_unit_test(test_allowed),
-      cmocka_unit_test(test_default_forms_are_clean),
-      cmocka_unit_test(test_published_forms),
-      cmocka_unit_test(test_names),
+      cmocka_unit_test(test_each_code),       cmocka_unit_test(test_long_names),
+      cmocka_unit_test(test_allowed),         cmocka_unit_test(test_default_forms_are_clean),
+      cmocka_unit_test(test_published_forms), cmocka_unit_test(test_names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
