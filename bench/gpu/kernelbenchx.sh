@@ -44,7 +44,7 @@ part() { # part NAME COMMAND...: the command's words go to OUT/NAME.txt
   shift
   begin=$(date +%s)
   code=0
-  timeout -s INT -k 20 $((limit + 60)) "$@" >"$out/$name.txt" 2>&1 || code=$?
+  timeout -s INT -k 20 $((limit + 90)) "$@" >"$out/$name.txt" 2>&1 || code=$?
   echo "$name: exit $code after $(($(date +%s) - begin)) s"
   tail -n 6 "$out/$name.txt"
 }

@@ -5,9 +5,9 @@
 usage: ladders.py ASSAY OUT.json [--seconds S] [--gpus N] [--each N] [--suite SUITE] [--from BASELINE] [--workload GLOB]
                   [--device D] [--samples N] [--budget S] [--only PART] [--after OTHER.json] [--table]
 
-Each of the --gpus GPUs (default: all that nvidia-smi lists) has --each benches at once (6), a task each with the sizes
-that OUT.json lacks, and a part of the processors; no two are timed at once on a GPU. Tasks with the fewest sizes left
-come last. What failed beside others, as by memory that they had, is judged once more with one bench a GPU, at the end.
+Each of the --gpus GPUs (default: all that CUDA_VISIBLE_DEVICES or nvidia-smi lists) has --each benches at once (6), a task
+each with the sizes that OUT.json lacks, and a part of the processors; no two are timed at once on a GPU. Tasks with the
+fewest sizes left come last. What failed beside others, as by memory that they had, is judged once more with one bench a GPU, at the end.
 
 --seconds (540) ends the call: after that no task is begun, and the sizes at hand have a minute. OUT.json is written
 after every task. The same command goes on where OUT.json ends, on another machine of the same model too: what passed
@@ -42,6 +42,7 @@ class Ladders:
 
     def __init__(self, path):
         self.path, self.calls, self.rows, self.lock = path, [], {}, threading.Lock()
+        self.begin, self.before = time.monotonic(), 0
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
                 found = json.load(file)
@@ -50,6 +51,10 @@ class Ladders:
             for values in found["rows"]:
                 row = {"call": 0, "verdict": "pass", "detail": ""} | dict(zip(found["columns"], values))
                 self.rows[row["task"], row["workload"]] = row
+            self.before = self.passed()
+
+    def passed(self):
+        return sum(row["verdict"] == "pass" for row in self.rows.values())
 
     def done(self, task, workload):
         row = self.rows.get((task, workload))
@@ -64,6 +69,7 @@ class Ladders:
             self.write()
 
     def write(self):
+        self.calls[-1] |= {"seconds": round(time.monotonic() - self.begin), "passed": self.passed() - self.before}
         lines = ",\n".join(json.dumps([self.rows[key].get(name) for name in COLUMNS]) for key in sorted(self.rows))
         text = (f'{{"what": "eager PyTorch over the ladders of KernelBench-X, judged and timed: bench/gpu/ladders.py",\n'
                 f'"calls": {json.dumps(self.calls, indent=1)},\n"columns": {json.dumps(COLUMNS)},\n"rows": [\n{lines}\n]}}\n')
@@ -198,7 +204,7 @@ def main():
             "machine": common.machine(), "gpus": options.gpus, "each": options.each, "cpus": len(os.sched_getaffinity(0))}
     options.call = len(ladders.calls)
     ladders.calls.append(call)
-    end, before = begin + options.seconds, sum(row["verdict"] == "pass" for row in ladders.rows.values())
+    end = begin + options.seconds
     with tempfile.TemporaryDirectory() as folder, open(os.path.join(folder, "errors.txt"), "w+", encoding="utf-8") as log:
         store = os.path.join(folder, "store.sqlite")
         if options.device == "cuda":  # the floor needs the device's peaks
@@ -209,8 +215,6 @@ def main():
             missing = missing_of(options, ladders, *others)
             if missing and time.monotonic() < end:
                 benches.run(missing, each, alone, end)
-        call["seconds"] = round(time.monotonic() - begin)
-        call["passed"] = sum(row["verdict"] == "pass" for row in ladders.rows.values()) - before
         ladders.write()
         log.seek(0)
         print(log.read().strip()[-600:])

@@ -6,10 +6,10 @@ usage: seeds.py ASSAY OUT.json FOLDER SUITE [--seeds N] [--seconds S] [--gpus N]
 
 FOLDER has candidates with `// assay: twin` lines, as tools/tasks/honest_kernels.py writes them. A round judges all of them
 and their twins once, at `small` with all questions and without times; there are --seeds rounds (20). Each of the --gpus
-GPUs (default: all that nvidia-smi lists) has --each benches at once (7) with a part of the processors; a bench has a few
-kernels, and takes the next ones, of the next round too, as soon as it is done. None is begun after --seconds (540), and
-none after a round of which nothing passed; OUT.json is written after every bench. The same command goes on where it
-ends; a round that had been begun is begun again.
+GPUs (default: all that CUDA_VISIBLE_DEVICES or nvidia-smi lists) has --each benches at once (7) with a part of the
+processors; a bench has a few kernels, and takes the next ones, of the next round too, as soon as it is done. None is begun
+after --seconds (540), and none after a round of which nothing passed; OUT.json is written after every bench. The same
+command goes on where it ends; a round that had been begun is begun again.
 
 OUT.json: "kernels" is {name: [honest judged, honest passed, worst part of a limit, twins judged, twins refused]}; what is
 not as expected is in "surprises", with seed, secret and what was said. Exit code 1 where there are any, or where something

@@ -18,6 +18,8 @@ from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench" / "gpu"))
+import denominators  # noqa: E402
+import ladders  # noqa: E402
 import level4  # noqa: E402
 import seeds  # noqa: E402
 
@@ -109,6 +111,14 @@ class Scripts(unittest.TestCase):
         self.assertEqual(self.call(level4, *arguments)[2], ["16", "4"])
         _, said, asked, _ = self.call(level4, *arguments[:-4], "--only", "2,4,16,11", "--limit", "20")
         self.assertEqual((asked, "kernelbench/4/11 pass" in said), (["11"], True))
+
+    def test_gpus_that_are_seen(self):
+        """A part of the GPUs, as CUDA_VISIBLE_DEVICES says, is all that there is."""
+        with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="5,2"), mock.patch.object(ladders, "ladders_of", lambda *_: {}):
+            self.assertEqual(seeds.Options(["assay", "out", "folder", "x"]).gpus, 2)
+            self.assertEqual(level4.Options(["folder"]).gpus, 2)
+            self.assertEqual(ladders.Options(["assay", "out"]).gpus, 2)
+            self.assertEqual(denominators.Options(["assay", "out"]).gpus, 2)
 
     def test_script_says_what_is_missing(self):
         """No time is spent where nothing can work."""
