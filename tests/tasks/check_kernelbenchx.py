@@ -9,8 +9,11 @@ SCRIPT: the module that has the suite, make_kernelbenchx unless said otherwise; 
 The files are what the generator's table says (tasks_authored_x holds that); here each is parsed, checked and, at every
 workload, run through ONNX's shape inference, with the limits of the small and ragged ones. TABLE, which
 tools/tasks/compare_kernelbenchx.py writes, has a row for each task and each of those workloads, twice where the reference
-is not what its description says, and one for the sizes of the ladder; every row has numbers or a reason.
+is not what its description says, and one for the sizes of the ladder; every row has numbers or a reason. How functions of
+the suite's form are called (tools/tasks/kernelbenchx_calls.py) is said of each task, in names that the task has.
 """
+import ast
+import builtins
 import collections
 import csv
 import importlib
@@ -35,6 +38,19 @@ def check(task):
         require(limit is None or largest <= limit, f"{name}: a tensor has {largest} elements, more than {limit}")
 
 
+def check_call(task):
+    """Raises where init_arguments.txt does not say how a function for this task is called."""
+    lines = (task.path().parent / "init_arguments.txt").read_text().splitlines()
+    parts = next((line.split(";") for line in lines if line.startswith(f"{task.name}:")), [])
+    require(len(parts) == 5, "init_arguments.txt does not say how it is called: run tools/tasks/kernelbenchx_calls.py")
+    expression, signature = parts[2].strip(), parts[3].strip()
+    require(bool(expression) == bool(signature), "a call without a signature, or the other way round")
+    known = {"torch", "F", *dir(builtins), *(i.name for i in task.inputs), *task.workloads["small"], signature.partition("(")[0]}
+    used = [n for n in ast.walk(ast.parse(expression)) if isinstance(n, ast.Name)]
+    own = {n.id for n in used if isinstance(n.ctx, ast.Store)} | {n.arg for n in ast.walk(ast.parse(expression)) if isinstance(n, ast.arg)}
+    require({n.id for n in used} <= known | own, f"{expression}: {sorted({n.id for n in used} - known - own)}?")
+
+
 def main():
     sys.path.insert(0, sys.argv[1])
     suite = importlib.import_module(sys.argv[3] if len(sys.argv) > 3 else "make_kernelbenchx").SUITE
@@ -46,6 +62,8 @@ def main():
     for task in suite.tasks.values():
         try:
             check(task)
+            if task.name.startswith("kernelbenchx/"):
+                check_call(task)
         except Exception as error:  # onnx raises its own kinds; each is a failure of this file
             wrong.append(f"{task.path()}: {error}")
     wrong += [f"{task} {workload}: {found[task, workload]} rows, not {wanted.get((task, workload), 0)}"

@@ -368,7 +368,7 @@ ROWS = {
     "Fusion/fused_log_tanh": each("tanhf(logf(x))", "logf(tanhf(x))"), "Fusion/fused_relu_sqrt": each("sqrtf(x < 0 ? 0 : x)", "sqrtf(fabsf(x))"),
     "Fusion/fused_sub_gelu": each("gelu(x - b)", "gelu(b - x)"),
     "Fusion/fused_hstack_div": ("L", "y[i] = {OTHER|2|0.5f} * (i < N ? first[i] : second[i - N]);"),
-    "Fusion/fused_tile_exp": ("2 * N", "y[i] = expf(input[{OTHER|i / 2|i % N}]);"),
+    "Fusion/fused_tile_exp": ("L", "y[i] = expf(input[{OTHER|i / 2|i % N}]);"),
     "Fusion/fused_embedding_add_tanh": ("B * L * D", "y[i] = tanhf(weight[input_indices[i / D] * D + i % D] + {LEFT_OUT|0|other[i]});"),
     "Fusion/fused_gather_masked_fill": ("K * N", "y[i] = mask[i] ? {ZERO|0|0.5f} : input[index[i] * N + i % N];"),
     "Fusion/fused_index_select_eq": ("K * D", "y[i] = input[index[i / D] * D + i % D] {OTHER|!=|==} 0;"),
@@ -390,7 +390,7 @@ ROWS = {
     "Fusion/fused_pairwise_distance_normalize": ("M * N", "const float *a = x1 + i / N * D, *b = x2 + i % N * D, p = length(a, D), q = length(b, D);\n      float sum = 0;\n"
         "      for (long long k = 0; k < D; k++)\n        sum += (a[k] / p - b[k] / q) * (a[k] / p - b[k] / q);\n      y[i] = fmaxf({SQUARED||sqrtf}(sum), 1e-6f);"),
     "Fusion/fused_cosine_embedding_loss_with_normalization": ("1", "double sum = 0 * i;\n      for (long long r = 0; r < B; r++) {{\n        const float *a = input1 + r * D, *b = input2 + r * D;\n"
-        "        sum += fmaxf(1 - {UNSIGNED|1|target[r]} * dot(a, b, D, 1) / (length(a, D) * length(b, D)), 0);\n      }}\n      y[0] = (float)(sum / (double)B);"),
+        "        const float c = dot(a, b, D, 1) / (length(a, D) * length(b, D));\n        sum += {UNSIGNED|1|target[r]} > 0 ? 1 - c : fmaxf(c + {REFERENCE|1|0}, 0);\n      }}\n      y[0] = (float)(sum / (double)B);"),
     "Fusion/fused_cross_entropy_log_softmax": mean_loss("cross_entropy(input + k * C, C, target[k])", "cross_entropy(input + k * C, C, 0)", "B"),
     "Fusion/fused_cross_entropy_softmax_layernorm": ("B", "if (i == 0) {{\n        double sum = 0;\n        for (long long r = 0; r < B; r++)\n"
         "          sum += cross_entropy(logits + r * C, C, {NO_TARGET|0|targets[r]});\n        loss[0] = (float)(sum / (double)B);\n      }}\n"
@@ -542,7 +542,8 @@ EXTENTS = {"Pooling/avg_pool1d": "OL = L / 2", "Fusion/fused_cos_avg_pool1d": "O
            "Fusion/fused_pixel_shuffle_conv2d": "OH = 2 * (H - 2), OW = 2 * (W - 2), C = CO / 4",
            "SpatialOps/interpolate": "OH = 2 * H, OW = 2 * W", "Convolution/conv_transpose2d": "OH = 2 * H, OW = 2 * W",
            "Fusion/fused_avg_pool2d_cosine_similarity": "OH = (H + 1) / 2, OW = (W + 1) / 2",
-           "Quantization/conv2d_w8a8": "OH = H + 3 - KH, OW = W + 3 - KW", "Fusion/fused_repeat_interleave_log_softmax": "L = N + N"}
+           "Quantization/conv2d_w8a8": "OH = H + 3 - KH, OW = W + 3 - KW", "Fusion/fused_repeat_interleave_log_softmax": "L = N + N",
+           "Fusion/fused_tile_exp": "L = N + N"}
 PADDED = ("Fusion/fused_gelu_conv2d", "Fusion/fused_relu_conv2d", "Fusion/fused_relu_batch_norm_conv2d", "Fusion/fused_conv2d_add")
 
 

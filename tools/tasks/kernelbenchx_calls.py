@@ -37,6 +37,12 @@ QUANTIZED = {
 # Where the comparison runs PyTorch in place of a reference that is wrong, and what candidates are called with.
 INSTEAD = {"LinearAlgebra/invert_matrix_lu": "invert_matrix_lu(A)", "LinearAlgebra/solve_symmetric_ldl": "solve_symmetric_ldl(A, b)",
            "Fusion/fused_cholesky_solve": "fused_cholesky_solve(A, b)", "Fusion/fused_lu_solve": "fused_lu_solve(A, b)",
+           "Fusion/fused_tile_exp": "fused_tile_exp(input, (2,))",
+           # Generators and memory of the device; trials as the default form has them.
+           "Random/rand": "torch.stack([rand(N, generator=torch.Generator(device=seeds.device).manual_seed(int(s)), "
+                          "dtype=torch.float32, device=seeds.device) for s in seeds])",
+           "Math/bitwise_and_binomial": "(torch.stack([[torch.manual_seed(int(s)), bitwise_and_binomial(input, other, total_count, "
+                                        "probs=probs)][1] for s in seeds]), total_count * ((input & other) != 0).int())",
            # Functions that write over what they get: inputs cannot be written to.
            "Optimizer/AdamW": "adamw_step(param.clone(), grad, exp_avg.clone(), exp_avg_sq.clone(), 3)",
            "Optimizer/Lion": "lion_step(param.clone(), grad, exp_avg.clone())",
@@ -61,7 +67,7 @@ def parameters(checkout, task, function):
                 node = next(n for n in node.body if getattr(n, "name", "") == "__init__")
                 node.args.args.pop(0)
             a = node.args
-            return [p.arg for p in a.posonlyargs + a.args + a.kwonlyargs]
+            return [p.arg for p in a.posonlyargs + a.args + [a.vararg] * bool(a.vararg) + a.kwonlyargs]
     if function == task.stem and f"import {function}" in text or f"{function} =" in text:
         return [i.name for i in task.inputs]
     raise SystemExit(f"{task.name}: no function {function}")

@@ -46,10 +46,11 @@ fused("sub_gelu", "GELU of a difference", vectors("input", "other"), ["N"],
       constants=["float root = {1.4142135}", "float one = {1.0}", "float half = {0.5}"],
       published_constants={"one": ("0", "1")}, mathematics="F.gelu(input - other)",
       repair="the published function is r erf(r / sqrt 2) / 2, GELU less r/2; and signed inputs")
-fused("tile_exp", "Exponentials of a vector, twice", vectors("input"), [2, "N"],
-      ["n = Shape(input)", "extents = Concat<axis = 0>(two, n)", "t = Expand(input, extents)", "y = Exp(t)"],
-      loads("N", powers(12, 27), 65536, 1, 3, 257, 1021, 4093), "fused_tile_exp(input, (2,))", constants=["int64[1] two = {2}"],
-      repair=SIGNED, probes="near_overflow(80)")
+fused("tile_exp", "Exponentials of a vector, twice", vectors("input"), ["L"], ["t = Tile(input, two)", "y = Exp(t)"],
+      loads("N", powers(12, 27), 65536, 1, 3, 257, 1021, 4093), "fused_tile_exp(input, (2,)).flatten()",
+      constants=["int64[1] two = {2}"], repair=SIGNED, probes="near_overflow(80)",
+      note="the published function gives the copies a dimension of their own, where its text and its example put them into one "
+           "row: the same numbers")
 
 # ---- reductions of one row, which is M = 1 here ----------------------------------------------------------------------
 
@@ -160,18 +161,21 @@ fused("cross_entropy_softmax_layernorm", "Mean cross entropy, and layer normalis
        "output = LayerNormalization<axis = 1, epsilon = 1e-5>(p, ones)"],
       loads("B C", [(b, 1024) for b in powers(8, 19)], (128, 512), (1, 2), (3, 7), (7, 1021), (61, 33), (67, 3)),
       "fused_cross_entropy_softmax_layernorm(logits, targets, C)", probes="near_overflow(1e4)", digits=DIGITS, repair=MOVES)
-fused("cosine_embedding_loss_with_normalization", "Mean of one less the cosines of pairs of rows, with the targets' signs",
+fused("cosine_embedding_loss_with_normalization", "Mean of one less the cosines of pairs that are alike, and of the others' above zero",
       [Input("input1", ["B", "D"], "normal(0.5, 1)", NORMAL), Input("input2", ["B", "D"], "normal(0.5, 1)", NORMAL),
        Input("target", ["B"], "signs() fixed")], [],
       ["n1 = ReduceL2<keepdims = 1>(input1, axis)", "k1 = Max(n1, least)", "a = Div(input1, k1)",
        "n2 = ReduceL2<keepdims = 1>(input2, axis)", "k2 = Max(n2, least)", "b = Div(input2, k2)", "ab = Mul(a, b)",
-       "cosine = ReduceSum<keepdims = 0>(ab, axis)", "ct = Mul(cosine, target)", "gap = Sub(one, ct)", "loss = Relu(gap)",
-       "y = ReduceMean<keepdims = 0>(loss)"],
+       "cosine = ReduceSum<keepdims = 0>(ab, axis)", "alike = Greater(target, zero)", "near = Sub(one, cosine)",
+       "far = Add(cosine, shift)", "gap = Where(alike, near, far)", "loss = Relu(gap)", "y = ReduceMean<keepdims = 0>(loss)"],
       loads("B D", [(b, 256) for b in powers(12, 20)], (512, 256), (2, 1), (3, 7), (7, 1021), (61, 33), (1, 4099)),
-      constants=[AXIS, "float least = {1e-12}", "float one = {1.0}"], probes="near_overflow(1e15), -subnormal",
+      constants=[AXIS, "float least = {1e-12}", "float one = {1.0}", "float zero = {0.0}", "float shift = {0.0}"],
+      published_constants={"shift": ("1", "0")}, probes="near_overflow(1e15), -subnormal",
+      mathematics="F.cosine_embedding_loss(F.normalize(input1), F.normalize(input2), target)",
       allow="; ".join(f"{finding}: a mean of cosines, which no scale moves, and the contract sees"
                        for finding in ("constant", "other_draw", "insensitive")),
-      repair="cosines of the published rows are near zero and the loss is 1 within a percent; rows with a mean")
+      repair="the published function is 1 + cos for pairs that are to differ, where the loss of this name is the cosine above "
+             "zero; and cosines of the published rows are near zero and the loss is 1 within a percent: rows with a mean")
 fused("pairwise_distance_normalize", "Distances of all pairs of rows that are normalised before",
       [Input("x1", ["M", "D"], NORMAL), Input("x2", ["N", "D"], NORMAL)], ["M", "N"],
       ["n1 = ReduceL2<keepdims = 1>(x1, rows)", "k1 = Max(n1, least)", "a = Div(x1, k1)",
@@ -180,7 +184,9 @@ fused("pairwise_distance_normalize", "Distances of all pairs of rows that are no
       loads("M N D", [(n, n, 128) for n in powers(6, 13)], (96, 80, 32), (1, 1, 1), (3, 5, 7), (13, 7, 61), (31, 17, 13),
             (2, 3, 1031)),
       constants=["int64[1] rows = {-1}", "int64[1] zero = {0}", "int64[1] one = {1}", "float least = {1e-12}",
-                 "float distance = {1e-6}"], probes="-subnormal")
+                 "float distance = {1e-6}"], probes="-subnormal",
+      note="of every row of the one with every row of the other, as the published function; its text says no more than "
+           "\"pairwise\"")
 fused("pairwise_distance_adaptive_avg_pool2d", "Distance of two images after means over 2 x 2 windows, plus 1e-6",
       [Input(x, ["N", "C", "H", "W"], SCALED, NORMAL) for x in ("x1", "x2")], ["N"],
       ["p1 = AveragePool<kernel_shape = [2, 2], strides = [2, 2]>(x1)",

@@ -107,7 +107,9 @@ function("digamma", "Logarithmic derivative of the gamma function", ["y = ai.ass
          allow="one_sided: the declared numbers are above zero, like the ladder's, and those of probes are not")
 function("gammaln", "Logarithm of the gamma function's absolute value", ["y = ai.assay.GammaLn(input)"], domains=OUR,
          dist="uniform(-4, 12)", published="uniform(0.000001, 1.000001)",
-         repair="the ladder draws from (0, 1] only; numbers of both signs")
+         repair="the ladder draws from (0, 1] only; numbers of both signs",
+         note="its formula has the gamma function of the absolute value; its text and the published function have the absolute value "
+              "of the gamma function")
 function("i0", "Modified Bessel function of the first kind and order 0", ["y = ai.assay.BesselI0(input)"], domains=OUR,
          dist="normal(0, 10)", repair="the ladder draws from [0, 1), where the function is 1 and a little; larger numbers "
                                       "of both signs")

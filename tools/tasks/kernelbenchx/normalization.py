@@ -45,4 +45,5 @@ SUITE.task("Normalization", "symmetric_matrix_vector_norm", "Norm of a symmetric
            "symmetric_matrix_vector_norm(A, x, 1.0, 1.0)",
            constants=["float alpha = {1.0}", "float beta = {1.0}"], probes="near_overflow(1e8)",
            repair="the published norm is N to the power 3/2 over 2, within a percent, at the ladder's larger sizes; "
-                  "signed inputs of a scale drawn anew")
+                  "signed inputs of a scale drawn anew",
+           note="the text adds beta y, and y is no input: the published function takes alpha A x for it")

@@ -31,7 +31,8 @@ ADAM_NUMBERS = {"b1": 0.9, "c1": 0.1, "b2": 0.999, "c2": 0.001, "root": 0.054744
 optimizer("AdamW", "Third step of AdamW with its defaults", MOMENTS,
           ["gradient = Identity(grad)", "kept = Mul(param, decay)"] + ADAM,
           "adamw_step(param, grad, exp_avg, exp_avg_sq, 3)", {**ADAM_NUMBERS, "decay": 0.99999},
-          note="the ladder times the first step of its states; here the third, whose corrections are not the first's")
+          note="the ladder times the first step of its states; here the third, whose corrections are not the first's; its "
+               "formula leaves these corrections out, which AdamW and the published function have")
 optimizer("Lion", "One step of Lion with its defaults", [("exp_avg", NORMAL)],
           ["a = Mul(exp_avg, b1)", "b = Mul(grad, c1)", "update = Add(a, b)", "s = Sign(update)", "u = Mul(s, lr)",
            "new_param = Sub(param, u)", "c = Mul(exp_avg, b2)", "d = Mul(grad, c2)", "new_exp_avg = Add(c, d)"],
