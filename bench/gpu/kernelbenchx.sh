@@ -12,8 +12,8 @@
 #                model of GPU in bench/results, and first takes what no other model's file has
 #   honest       every CUDA kernel of tools/tasks/honest_kernels.py and its twins, 20 seeds: OUT/kernelbenchx_seeds.json
 #   kernels      the same kernels timed beside eager PyTorch at size05, for `assay score A B --devices`: OUT/kernels.jsonl
-#   level4       the models of transformers at full: OUT/level4_full.json, which goes on in the same way; first those models
-#                that no call has reached
+#   level4       the models of transformers at full: OUT/level4_full.json, which goes on in the same way; last those models
+#                that passed on another model of GPU
 #   devices      functions in single operations of PyTorch (bench/devices) at size10 on the CPU and on the GPU, eager beside,
 #                and the ratio of both speeds: OUT/devices.txt, OUT/devices.json
 #   graders      (processors only) the ten cheats and the quantized tasks given to both graders: OUT/graders.md
@@ -106,7 +106,8 @@ devices() {
 
 level4() {
   begin_with level4_full.json
-  part level4 "$python" bench/gpu/level4.py "$out/level4" --judge "$assay" "$out/level4_full.json" --seconds "$limit"
+  part level4 "$python" bench/gpu/level4.py "$out/level4" --judge "$assay" "$out/level4_full.json" --seconds "$limit" \
+    --after "bench/results/$other/level4_full.json"
 }
 
 graders() {

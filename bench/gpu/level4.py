@@ -5,6 +5,7 @@
     bench/gpu/level4.py FOLDER                             a file for each of the twenty: kernelbench_4_11.py, ...
     bench/gpu/level4.py FOLDER --judge ASSAY OUT.json      and judges them, each alone on a GPU, the smallest first
                         [--workload NAME] [--device D] [--gpus N] [--seconds S] [--limit S] [--only NUMBER,...]
+                        [--after OTHER.json]
 
 A model is made of its published configuration (tools/tasks/originals/level4.py), in evaluation, without trained weights,
 and computes with those that the judge draws. So a verdict at `full` on a GPU is a comparison of the task with
@@ -13,9 +14,9 @@ blocks of 64 there, so that its model fits at `full` alone.
 
 --judge: one declared draw, no probes, no times. --limit (400) seconds for a model; after --seconds (540) none is begun, and
 what is at work has half a minute. OUT.json is written after every verdict, and the same command goes on where it ends:
-what passed or was refused is not judged again, what found no time or no memory is, those first that no call has reached.
-A row has the seconds of the steps (`steps`), or, where there is no verdict, where the judge stood. ASSAY_PYTHON names the
-Python.
+what passed or was refused is not judged again; what found no time or no memory is, after those that no call has reached.
+Last come those that passed in OTHER.json, such as one of another model of GPU. A row has the seconds of the steps
+(`steps`), or, where there is no verdict, where the judge stood. ASSAY_PYTHON names the Python.
 """
 import json
 import os
@@ -144,7 +145,7 @@ def judge(o, result):
     """All that OUT.json lacks."""
     found = {row["task"]: row for row in result["rows"]}
     waiting, lock = queue.Queue(), threading.Lock()
-    for number in sorted(ORDER, key=lambda n: f"kernelbench/4/{n}" in found):  # what no call has reached comes first
+    for number in sorted(ORDER, key=lambda n: (f"kernelbench/4/{n}" in o.passed, f"kernelbench/4/{n}" in found)):
         old = found.get(f"kernelbench/4/{number}")
         if (not o.only or str(number) in o.only) and (not old or old["verdict"] in AGAIN or old["workload"] != o.workload):
             waiting.put(number)
@@ -178,6 +179,9 @@ class Options:
         self.gpus = int(option("--gpus", 0)) or (common.gpus_here() if self.device == "cuda" else 1)
         self.end = time.monotonic() + float(option("--seconds", 540))
         self.only = [n for n in option("--only", "").split(",") if n]
+        after = option("--after", "")
+        rows = json.loads(pathlib.Path(after).read_text())["rows"] if after and os.path.exists(after) else []
+        self.passed = [row["task"] for row in rows if row["verdict"] == "pass"]
         self.judged = "--judge" in arguments
         arguments[:] = [a for a in arguments if a != "--judge"]
         if len(arguments) != (3 if self.judged else 1):

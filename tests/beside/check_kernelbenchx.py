@@ -111,6 +111,11 @@ class Scripts(unittest.TestCase):
         self.assertEqual(self.call(level4, *arguments)[2], ["16", "4"])
         _, said, asked, _ = self.call(level4, *arguments[:-4], "--only", "2,4,16,11", "--limit", "20")
         self.assertEqual((asked, "kernelbench/4/11 pass" in said), (["11"], True))
+        other = self.folder / "other.json"
+        other.write_text(self.out.read_text())
+        self.out.unlink()
+        _, said, _, _ = self.call(level4, *arguments[:-4], "--only", "2,4,7", "--after", other)
+        self.assertEqual([line.split()[0].rpartition("/")[2] for line in said.splitlines()], ["7", "2", "4"])
 
     def test_gpus_that_are_seen(self):
         """A part of the GPUs, as CUDA_VISIBLE_DEVICES says, is all that there is."""
