@@ -63,6 +63,7 @@ enum assay_status device_draw(struct compute *c, const struct draw_request *r, d
                         .scaled = d.scaled,
                         .row_scales = d.row_scales,
                         .inner = d.inner,
+                        .row = d.row,
                         .matrices = d.matrices,
                         .symmetric = r->distribution->symmetric,
                         .regular = r->distribution->regular,
@@ -78,10 +79,11 @@ enum assay_status device_draw(struct compute *c, const struct draw_request *r, d
   describe_storage(r->type.dtype, &a);
   enum assay_status status = ASSAY_OK;
   if (d.row_scales) {
-    status = compute_alloc(c, (size_t)(count / d.columns) * sizeof(double), &scales, err);
+    const int64_t factors = (count + d.row - 1) / d.row;
+    status = compute_alloc(c, (size_t)factors * sizeof(double), &scales, err);
     a.scales = scales;
     if (!status)
-      status = compute_launch(c, &device_draw_code, "draw_row_factors", count / d.columns, &a, sizeof a, err);
+      status = compute_launch(c, &device_draw_code, "draw_row_factors", factors, &a, sizeof a, err);
   }
   if (!status && r->distribution->softmax)
     status = compute_launch(c, &device_draw_code, "draw_softmax_rows", count / d.columns, &a, sizeof a, err);

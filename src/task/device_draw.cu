@@ -148,7 +148,7 @@ DEVICE_FN double draw_placed(const struct draw_args *a, int64_t at, double x) {
   if (a->striped && !draw_in_stripe(a, at))
     return x;
   x = a->striped ? draw_of_stripe(a, at) : x;
-  x = a->row_scales ? x * ((const double *)a->scales)[at / a->columns] : x;
+  x = a->row_scales ? x * ((const double *)a->scales)[at / a->row] : x;
   if (a->fold == FOLD_TO_ABOVE)
     return a->fold_lo + fabs(x);
   if (a->fold == FOLD_TO_BETWEEN)
@@ -242,7 +242,7 @@ KERNEL(draw_elements, struct draw_args) {
 KERNEL(draw_row_factors, struct draw_args) {
   int64_t row = THREAD;
   uint32_t w[4];
-  if (row >= a->count / a->columns)
+  if (row * a->row >= a->count)
     return;
   draw_words(a, WORDS_ROW, row >> 2, w);
   uint32_t word = (row & 2) ? ((row & 1) ? w[3] : w[2]) : ((row & 1) ? w[1] : w[0]);

@@ -43,7 +43,8 @@
 //   partition      floor(S(i) / S(last) * total + 1/2), S(i) the sum of -log((word(0, l) + 1) * 2^-32) over l from the
 //                  first element of i's row to i, in this order; the total where S(last) is 0
 //   uniform_scalar lo + (hi - lo) * unit(word(2, 0)), times each element
-//   row_scales     t = -12 + 24 * unit(word(3, row)); the element times (1 + t - floor(t)) * 2^floor(t)
+//   row_scales     t = -12 + 24 * unit(word(3, row)); the element times (1 + t - floor(t)) * 2^floor(t). A vector has
+//                  rows of 64 elements
 //   above          c + |x|, x being the element so far; between: a + (b - a) * (|x| / (1 + |x|)). Both only where a
 //                  probe replaces the declared distribution
 //   stripes        along dimension k of extent n > 1: the elements whose index there is word(5, k) * n >> 32

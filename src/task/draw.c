@@ -196,8 +196,8 @@ static void plain(const struct drawing *d, int64_t first, int64_t n, double *out
     int64_t row = -1;
     double factor = 1;
     for (int64_t i = 0; i < n; i++) {
-      if ((first + i) / d->columns != row)
-        factor = row_factor(d, row = (first + i) / d->columns);
+      if ((first + i) / d->row != row)
+        factor = row_factor(d, row = (first + i) / d->row);
       out[i] *= factor;
     }
   }
@@ -390,6 +390,10 @@ bool drawing_special(const struct drawing *d, int64_t at[N_SPECIAL], double valu
   return true;
 }
 
+// A vector has rows of so many elements, or all would have one scale, and a function's branch far from 0 would be asked
+// about by chance alone.
+enum { VECTOR_ROW = 64 };
+
 void drawing_resolve(const struct draw_request *r, struct drawing *out) {
   const struct distribution *spec = r->distribution;
   struct drawing d = {.r = r, .rows = 1, .columns = 1, .inner = 1};
@@ -398,6 +402,7 @@ void drawing_resolve(const struct draw_request *r, struct drawing *out) {
     d.columns = r->type.shape.dims[rank - 1];
   if (rank > 1)
     d.rows = r->type.shape.dims[rank - 2];
+  d.row = rank == 1 && d.columns > VECTOR_ROW ? VECTOR_ROW : d.columns;
   for (int i = 1; i < rank; i++)
     d.inner *= r->type.shape.dims[i];
   d.matrices = spec->symmetric || spec->triu || spec->tril || spec->regular || spec->definite;

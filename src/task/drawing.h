@@ -34,6 +34,7 @@ struct drawing {
   double stripes_factor;
   int64_t columns, rows; // the last two extents (1 where the tensor has fewer dimensions)
   int64_t inner;         // elements for each step along the first dimension
+  int64_t row;           // elements that share a factor of row_scales
   int64_t first, count;  // the elements wanted
   void *dst;             // where `first` goes
 };

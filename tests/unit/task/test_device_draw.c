@@ -159,7 +159,7 @@ static void every_distribution(void **state) {
   static const enum dtype float_types[] = {DTYPE_FLOAT,    DTYPE_DOUBLE,       DTYPE_FLOAT16,
                                            DTYPE_BFLOAT16, DTYPE_FLOAT8E4M3FN, DTYPE_FLOAT8E5M2};
   static const enum dtype integer_types[] = {DTYPE_INT8, DTYPE_UINT8, DTYPE_INT16, DTYPE_INT32, DTYPE_INT64};
-  static const int64_t square[] = {2, 17, 17}, ragged[] = {3, 5, 23};
+  static const int64_t square[] = {2, 17, 17}, ragged[] = {3, 5, 23}, vector[] = {1021};
   (void)state;
   for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
     for (size_t t = 0; t < sizeof float_types / sizeof *float_types; t++)
@@ -169,6 +169,8 @@ static void every_distribution(void **state) {
       }
   for (size_t t = 0; t < sizeof integer_types / sizeof *integer_types; t++)
     draw_one("integers(-7, 9)", integer_types[t], 3, ragged, PROBE_DECLARED);
+  draw_one("uniform(0, 1)", DTYPE_FLOAT, 1, vector, PROBE_ROW_SCALES);
+  draw_one("uniform(0, 1)", DTYPE_FLOAT, 1, ragged, PROBE_ROW_SCALES);
   draw_one("permutation(5)", DTYPE_INT64, 3, ragged, PROBE_DECLARED);
   draw_one("partition(77)", DTYPE_INT32, 3, ragged, PROBE_DECLARED);
   draw_one("seeds()", DTYPE_INT64, 3, ragged, PROBE_DECLARED);

@@ -190,6 +190,8 @@ static void test_against_reference(void **state) {
        "353c951769b65f1020a12524f6e36474ad169da5c2e4d5fcb7c377f127dd4ee0"},
       {{"uniform(0, 1)", DTYPE_FLOAT, {2, {27, 37}}, PROBE_ROW_SCALES, KEY, 3, 1},
        "3ad9d6c8dd5729cac9213a761981bc332e72f6b19225e405260a22478c268f0c"},
+      {{"uniform(0, 1)", DTYPE_FLOAT, {1, {N}}, PROBE_ROW_SCALES, KEY, 3, 1},
+       "a93b28d07a4b97424b5361405b9a0797d3606413762caf12dea762ddb7c5ca8b"},
       {{"uniform(0, 1)", DTYPE_FLOAT, {1, {N}}, PROBE_SMALL_SPREAD, KEY, 2, 1},
        "0873c13e37c67a1bfe2de832f7f2d1048c2be11e85e6af21627957282904429a"},
       {{"uniform(0, 1)", DTYPE_FLOAT, {1, {N}}, PROBE_TINY, KEY, 2, 1},
