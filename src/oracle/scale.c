@@ -204,6 +204,15 @@ bool oracle_has_steep_sums(const struct graph *g) {
   return bends_sums(g, OP_STEEP);
 }
 
+// Whether errors 128 times as large say nothing else than usual ones: values are not rounded to another type between
+// nodes, and no node hands its errors on to its own next step.
+static bool keeps_errors_small(const struct graph *g, const struct arith *contract) {
+  bool small = contract->stored.bits == 0 && contract->product_bits >= 53;
+  for (int i = 0; i < g->n_nodes - g->n_exact; i++)
+    small = small && !g->nodes[i].op->feeds_back;
+  return small;
+}
+
 struct run_passes run_passes_of(const struct graph *g, const struct arith *contract, int replicas) {
   enum { LEAST = 4, AS_MANY = 8 }; // pairs at least
   struct run_passes p = {.n = replicas, .normal = replicas};
@@ -213,9 +222,9 @@ struct run_passes run_passes_of(const struct graph *g, const struct arith *contr
     p.n = replicas + (replicas / 2 < AS_MANY ? AS_MANY : replicas / 2);
     p.normal = (p.n + 1) / 2;
     p.wider = contract->product_bits < 53 ? WIDER_BITS_OF_FACTORS : WIDER_BITS;
-  } else if (contract->one_lane && oracle_has_steep_sums(g)) {
+  } else if (contract->one_lane && (oracle_has_steep_sums(g) || keeps_errors_small(g, contract))) {
     p.n = replicas + replicas / 2;
-    p.wider = STEEP_BITS;
+    p.wider = oracle_has_steep_sums(g) ? STEEP_BITS : WIDER_BITS;
   }
   return p;
 }
