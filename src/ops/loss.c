@@ -52,8 +52,12 @@ static void row_normalizer(const struct loss *l, int64_t row, struct noise *nois
   *log_sum = arith_round_ulps(a, noise, log(total), 1);
 }
 
+// In a contract pass the score less the logarithm of the sum of all exponentials, as a loss is written and many kernels
+// compute it: that logarithm is one number, rounded as coarsely as the largest score.
 static double log_probability(const struct loss *l, struct noise *noise, double x, double max, double log_sum) {
-  return arith_round(l->arith, noise, arith_round(l->arith, noise, x - max) - log_sum);
+  if (l->arith->exact)
+    return x - max - log_sum;
+  return arith_round(l->arith, noise, x - arith_round(l->arith, noise, max + log_sum));
 }
 
 static void loss_row(const struct loss *l, int64_t row) {

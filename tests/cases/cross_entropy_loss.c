@@ -1,6 +1,7 @@
 // Cross-entropy of logits against class numbers, averaged over the batch: log(sum of e^x) - x[label].
 // assay: task kernelbench/1/95
 // assay: expect pass
+// assay: twin JOINED expect pass -- log-sum-exp as one number of single precision, less the label's score
 // assay: twin NO_MAX expect wrong_class -- no subtraction of the maximum: overflows for large logits
 // assay: twin SUM expect wrong_value -- the sum over the batch, not its mean
 // assay: twin CLASS_0 expect wrong_value -- ignores the labels
@@ -25,6 +26,9 @@ static double row_loss(const float *x, int64_t n, int64_t label) {
 #endif
 #ifdef MEAN_LOGIT
   sum /= (double)n;
+#endif
+#ifdef JOINED
+  return (float)(max + (float)log(sum)) - x[label];
 #endif
   return max + log(sum) - x[label];
 }

@@ -2,8 +2,10 @@
 // Losses over class labels, as ops/loss.c.
 
 DEVICE_FN double log_probability(const struct loss_args *a, struct noise *n, double x, int64_t row) {
-  double shifted = arith_round(&a->arith, n, x - ((const double *)a->max)[row]);
-  return arith_round(&a->arith, n, shifted - ((const double *)a->log_sum)[row]);
+  double max = ((const double *)a->max)[row], log_sum = ((const double *)a->log_sum)[row];
+  if (a->arith.exact)
+    return x - max - log_sum;
+  return arith_round(&a->arith, n, x - arith_round(&a->arith, n, max + log_sum));
 }
 
 KERNEL(loss_log_probabilities, struct loss_args) {

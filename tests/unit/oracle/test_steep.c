@@ -118,6 +118,33 @@ static void test_products_on_the_grid(void **state) {
   graph_end(&c);
 }
 
+// A cross entropy's scale has the rounding of log-sum-exp, which is as large as the scores: 2^-15 where they are near
+// 1000.
+static void test_log_sum_exp_of_a_loss(void **state) {
+  (void)state;
+  static const struct graph_draw near_1000 = {.low = 999, .high = 1001};
+  struct graph_case c;
+  struct arith first = fp32(false);
+  struct assay_error err = {0};
+  struct oracle_answer cpu;
+  struct gpu_answer device;
+  float sigma[4];
+  graph_begin(&c,
+              "(float[4,3] x) => (float[4] y) <int64[4] t = {1, 0, 2, 2}> "
+              "{ y = SoftmaxCrossEntropyLoss<reduction = \"none\">(x, t) }",
+              &near_1000);
+  assert_int_equal(oracle_answer_make(&c.model.flat, c.in, &first, PASSES, 2, &cpu, &err), ASSAY_OK);
+  assert_int_equal(gpu_answer_make(graph_device, &c.model.flat, c.gpu_in, &first, PASSES, &device, &err), ASSAY_OK);
+  assert_int_equal(compute_download(graph_device, sigma, device.sigma[0], sizeof sigma, &err), ASSAY_OK);
+  for (int i = 0; i < 4; i++) {
+    assert_true(cpu.sigma[0][i] > 0x1p-18f && cpu.sigma[0][i] < 0x1p-13f);
+    assert_true(sigma[i] > 0x1p-18f && sigma[i] < 0x1p-13f);
+  }
+  gpu_answer_release(graph_device, &device);
+  oracle_answer_release(&cpu);
+  graph_end(&c);
+}
+
 static void test_whom_it_concerns(void **state) {
   (void)state;
   static const struct {
@@ -148,8 +175,8 @@ static void test_whom_it_concerns(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_tails_are_covered),
-                                     cmocka_unit_test(test_products_on_the_grid),
-                                     cmocka_unit_test(test_whom_it_concerns)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_tails_are_covered), cmocka_unit_test(test_products_on_the_grid),
+      cmocka_unit_test(test_log_sum_exp_of_a_loss), cmocka_unit_test(test_whom_it_concerns)};
   return cmocka_run_group_tests_name("steep", tests, graph_open, graph_close);
 }
