@@ -19,11 +19,13 @@ static bool may_lack_something(enum assay_reason reason) {
 }
 
 // A source that can use a GPU may also do without: then its failure is its own, unless what was raised is about GPUs,
-// or is Inductor's, which runs a compiler as it is called: forbidden on the CPU alone.
+// or is Inductor's, which runs a compiler as it is called: forbidden on the CPU alone. What is printed tells of GPUs
+// wherever PyTorch looked for a toolkit, so that it counts only where a build or an import failed.
 static bool is_about_a_gpu(const struct assay_verdict *v) {
   static const char *const words[] = {"cuda", "gpu", "nvidia", "driver", "triton", "InductorError"};
+  const char *printed = v->reason == ASSAY_REASON_RAISED ? NULL : v->diagnostics;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strcasestr(v->detail, words[i]) || (v->diagnostics && strcasestr(v->diagnostics, words[i])))
+    if (strcasestr(v->detail, words[i]) || (printed && strcasestr(printed, words[i])))
       return true;
   return false;
 }
@@ -92,7 +94,7 @@ static enum assay_status find_missing(const struct session *s, struct arena *a, 
   char *folder = NULL;
   struct python_place place;
   const struct python_source source = {
-      .text = s->source, .bytes = s->source_bytes, .on_gpu = s->choice.form->device->gpu};
+      .text = s->source, .bytes = s->source_bytes, .on_gpu = s->choice.form->device->gpu, .failure = s->v->detail};
   enum assay_status status = python_find(s->o->paths, a, &place, err);
   if (!status)
     status = sandbox_folder_make(s->o->paths->temporary, &folder, err);

@@ -9,7 +9,8 @@
   worker.py syntax CANDIDATE OUT DEFINE...                           the build where extensions come later
   worker.py there  CANDIDATE OUT DEFINE...                           the same; extensions of an earlier build are there
   worker.py facts                                                    what this Python has, as JSON
-  worker.py missing CANDIDATE DEVICE                                 what a source needs that is not here; it is not run
+  worker.py missing CANDIDATE DEVICE FAILURE                         what a source needs that is not here, and that it failed
+                                                                     for by the FAILURE's words; it is not run
 
 Nothing in this file protects anything: the candidate runs in the same interpreter and may change all of it. What
 protects is outside: inputs that are fresh for every call and mapped read-only, outputs that the judge reads through a
@@ -1445,6 +1446,13 @@ def imported(tree):
         yield from roots & {"triton", "helion"} if id(node) in spared else roots
 
 
+def failed_for(name, failure):
+    """Whether the words of a failure are about this package. What a `try` lets fail is missed later, under another name."""
+    import re
+    absent = re.search(rf"No module named '{name}['.]", failure)
+    return bool(absent) or name in ("triton", "helion") and re.search(rf"{name}|NameError|NoneType", failure, re.IGNORECASE)
+
+
 def asked_for(source):
     """What a source needs of the machine: "extension", "CUDA" in an extension, packages by name, "GPU". It is read."""
     import ast
@@ -1499,9 +1507,9 @@ def missing_for_extensions(with_cuda):
     return lacking
 
 
-def missing(path, device):
+def missing(path, device, failure):
     """What the source needs and this machine has not, as one line for a reader. That of a source which cannot be read
-    is nothing."""
+    is nothing. A package that stands in a function which nobody called is not what the source failed for."""
     lacking = []
     try:
         with open(path, encoding="utf-8-sig") as file:
@@ -1512,7 +1520,8 @@ def missing(path, device):
         lacking.append("PyTorch")
     elif "extension" in needs:
         lacking += missing_for_extensions("CUDA" in needs)
-    lacking += [PACKAGES[name] for name in PACKAGES if name in needs and not importlib.util.find_spec(name)]
+    lacking += [PACKAGES[name] for name in PACKAGES
+                if name in needs and failed_for(name, failure) and not importlib.util.find_spec(name)]
     if "GPU" in needs and device == "cpu":
         lacking.append("a GPU")
     print("missing: " + ", ".join(lacking))
@@ -1540,7 +1549,7 @@ def main(arguments):
         return lift(rest[0], rest[1])
     if mode in ("check", "kept", "syntax", "there") and len(rest) >= 2:
         return check(rest[0], rest[1], rest[2:], mode in ("check", "kept"), mode in ("kept", "there"))
-    if mode == "missing" and len(rest) == 2:
+    if mode == "missing" and len(rest) == 3:
         return missing(*rest)
     if mode == "facts":
         return facts()

@@ -28,11 +28,13 @@ enum assay_status python_find(const struct assay_paths *p, struct arena *a, stru
 enum assay_status python_ask(const struct python_place *p, const char *folder, char **json, struct assay_error *err);
 
 // What the source of a candidate that failed asks of this machine, by its text, and what of it is not there: "ninja, a
-// GPU"; "": nothing. Heap text. The source is read and not run, so that it cannot answer in the machine's place.
+// GPU"; "": nothing. Heap text. The source is read and not run, so that it cannot answer in the machine's place. A
+// package counts only where the failure is about it.
 struct python_source {
   const char *text;
   size_t bytes;
-  bool on_gpu; // whether the candidate was given one
+  bool on_gpu;         // whether the candidate was given one
+  const char *failure; // how it failed, in words
 };
 enum assay_status python_missing(const struct python_place *p, const char *folder, const struct python_source *source,
                                  char **missing, struct assay_error *err);

@@ -26,16 +26,23 @@ const char *const *python_builder_paths(const struct python_place *p, struct are
   return paths;
 }
 
-// Runs worker.py with up to three arguments in the folder, and appends what it prints to `text`.
-static enum assay_status ask(const struct python_place *p, const char *folder, const char *const arguments[3],
-                             struct buf *text, struct assay_error *err) {
+// Runs worker.py with up to that many arguments in the folder, and appends what it prints to `text`.
+enum { MOST_ARGUMENTS = 4 };
+static enum assay_status ask(const struct python_place *p, const char *folder,
+                             const char *const arguments[MOST_ARGUMENTS], struct buf *text, struct assay_error *err) {
   enum { SECONDS = 120, TEXT_BYTES = 16 << 10, N_OWN = 4, MOST_SETTINGS = 8 };
   struct arena arena = {0};
   struct sandbox_child child = {0};
   struct sandbox_end end = {0};
-  char *const argv[] = {
-      (char *)p->interpreter, "-I", "-B", (char *)p->script, (char *)arguments[0], (char *)arguments[1],
-      (char *)arguments[2],   NULL};
+  char *const argv[] = {(char *)p->interpreter,
+                        "-I",
+                        "-B",
+                        (char *)p->script,
+                        (char *)arguments[0],
+                        (char *)arguments[1],
+                        (char *)arguments[2],
+                        (char *)arguments[3],
+                        NULL};
   char *envp[N_OWN + MOST_SETTINGS + 1] = {"LC_ALL=C.UTF-8", arena_printf(&arena, "HOME=%s", folder),
                                            arena_printf(&arena, "TMPDIR=%s", folder),
                                            arena_printf(&arena, "PATH=%s", p->path_env)};
@@ -64,7 +71,7 @@ static char *take_after(const struct buf *text, const char *mark, bool with_mark
 }
 
 enum assay_status python_ask(const struct python_place *p, const char *folder, char **json, struct assay_error *err) {
-  static const char *const arguments[3] = {"facts"};
+  static const char *const arguments[MOST_ARGUMENTS] = {"facts"};
   struct buf text;
   buf_init(&text);
   enum assay_status status = ask(p, folder, arguments, &text, err);
@@ -79,7 +86,8 @@ enum assay_status python_ask(const struct python_place *p, const char *folder, c
 
 enum assay_status python_missing(const struct python_place *p, const char *folder, const struct python_source *source,
                                  char **missing, struct assay_error *err) {
-  const char *const arguments[3] = {"missing", "candidate.py", source->on_gpu ? "cuda" : "cpu"};
+  const char *const arguments[MOST_ARGUMENTS] = {"missing", "candidate.py", source->on_gpu ? "cuda" : "cpu",
+                                                 source->failure};
   struct buf text, path;
   buf_init(&text);
   buf_init(&path);

@@ -35,6 +35,24 @@ E2
 printf 'import torch\nimport cupy as cp\n' >sub/wants.py
 expect 3 "not judged here, on device cpu: it needs CuPy.*ModuleNotFoundError: No module named 'cupy'" \
   "$assay" judge kernelbench/1/19 sub/wants.py --device cpu --no-store
+# One that stands in a function which nobody calls is not what the file failed for; nor is a toolkit that PyTorch did not find
+# as it was imported.
+cat >sub/unused.py <<'E2'
+import torch
+from torch.utils import cpp_extension
+def unused():
+    import cupy
+    try:
+        import triton
+    except ImportError:
+        return cpp_extension.load_inline("x", cpp_sources=[""], cuda_sources=["// x"])
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        raise ValueError("mine")
+E2
+expect 1 "raised .*ValueError: mine" "$assay" judge kernelbench/1/19 sub/unused.py --device cpu --no-store --no-timing
+sed 's/raise ValueError.*/import cupy.random/' sub/unused.py >sub/used.py
+expect 3 "needs CuPy, a GPU .*No module named 'cupy'" "$assay" judge kernelbench/1/19 sub/used.py --device cpu --no-store
 # Inductor compiles when it is called, which a module on the CPU may not: that is no fault of the module.
 cat >sub/compiles.py <<'E2'
 import torch
@@ -50,12 +68,12 @@ expect 3 "not judged here, on device cpu: it needs a GPU .*cannot be run: a modu
 sed 's/relu)/relu, backend="aot_eager")/' sub/compiles.py >sub/eager.py
 expect 0 " pass " "$assay" judge kernelbench/1/19 sub/eager.py --device cpu --no-store --no-timing
 printf 'try:\n    import triton.language as tl\n    import cupy\nexcept ImportError:\n    pass\n' >sub/tries.py
-expect 0 "^missing: Triton, a GPU$" python3 -I -S "$2/../src/runner/worker.py" missing sub/tries.py cpu
+expect 0 "^missing: Triton, a GPU$" python3 -I -S "$2/../src/runner/worker.py" missing sub/tries.py cpu "NameError: name 'tl' is not defined"
 # An extension with CUDA under another name, as tools/importer/assay-import writes solutions of others.
 printf 'from torch.utils.cpp_extension import load_inline as _load\n_load("x", cpp_sources=[""], cuda_sources=["// x"])\n' >sub/other.py
-expect 0 "^missing: .*a GPU$" python3 -I -S "$2/../src/runner/worker.py" missing sub/other.py cpu
+expect 0 "^missing: .*a GPU$" python3 -I -S "$2/../src/runner/worker.py" missing sub/other.py cpu ""
 sed 's/cuda_sources=.*/functions=["f"])/' sub/other.py >sub/plain.py
-expect 0 "^missing: (.*[^U])?$" python3 -I -S "$2/../src/runner/worker.py" missing sub/plain.py cpu
+expect 0 "^missing: (.*[^U])?$" python3 -I -S "$2/../src/runner/worker.py" missing sub/plain.py cpu ""
 said spares load_failed "6:[0-9]+: error: ModuleNotFoundError: No module named 'no_such_module'" <<'E2'
 import torch
 try:
