@@ -65,7 +65,7 @@ struct assay_request {
   const char *device;         // "cpu", "cuda", "opencl"; NULL: the usual one of the candidate's ending
   const char *const *defines; // macros for the compiler, NULL after the last; may be NULL
   uint64_t seed, secret;      // to repeat a judgement; 0: fresh. The oracle draws its inputs with the seed
-  int threads;                // for the kernel and the oracle; 0: all CPUs
+  int threads;                // for the kernel and the oracle, at most 256; 0: all CPUs
   int no_timing;              // 1: only right or wrong
   int no_probes;              // 1: only the judged shape, only declared inputs
   int64_t budget_ns;          // for all that the candidate takes; 0: 900 s

@@ -53,6 +53,8 @@ double assay_floor_ns(const struct assay_peaks *p, const char *contract, double 
 // What happens at the moment, for a progress line; may be called often.
 typedef void assay_judge_progress(void *arg, const char *stage, int done, int total);
 
+enum { ASSAY_MOST_THREADS = 256 };
+
 // Strings are borrowed for the call. Times in nanoseconds.
 struct assay_judge_options {
   const char *task;      // path of the task file
@@ -74,7 +76,7 @@ struct assay_judge_options {
   const char *mode;
   enum assay_rule rule;     // which rule decides (both are computed)
   enum assay_shapes shapes; // where it must be right
-  int threads;              // for the kernel and for the oracle; 0: all processors
+  int threads;              // for the kernel and for the oracle, at most ASSAY_MOST_THREADS; 0: all processors
   int declared_checks;      // draws of the declared distribution at the timed workload
   bool probes;              // also judge at the task's ragged shapes under every probe that applies
   uint64_t hold_out; // leaves one probe and one kind of drawn shape to a later judgement, by this number; 0: none

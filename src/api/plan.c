@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "judge/planning.h"
 #include "api/session.h"
-#include "plan/plan.h"
+#include "plan/names.h"
 
 struct assay_planned {
   struct buf json; // empty: there is no plan
@@ -16,6 +16,8 @@ static enum assay_status make_plan(struct assay_session *s, const struct assay_r
                                    struct assay_planned **out, struct assay_error *err) {
   struct api_asked a;
   struct plan plan;
+  struct plan_target gpu;
+  char shown[PLAN_SHOWN_BYTES];
   bool made = false;
   enum assay_status status = api_ask(s, r, true, &a, err);
   if (status)
@@ -27,6 +29,9 @@ static enum assay_status make_plan(struct assay_session *s, const struct assay_r
   else if (dialect == PLAN_NO_LAUNCHES)
     status = error_set(err, ASSAY_ERR_USAGE, "%s: files for device %s do not become launch plans", r->candidate,
                        a.options.device);
+  else if (dialect == PLAN_CUDA_LAUNCHES && target && !plan_target_parse(target, &gpu))
+    status =
+        error_set(err, ASSAY_ERR_USAGE, "a target is a GPU such as \"sm_90a\", not \"%s\"", plan_shown(target, shown));
   if (!status)
     status = planning_save(&a.options, dialect == PLAN_CUDA_LAUNCHES ? target ? target : "sm_90a" : "", &plan, &made,
                            p->why, &p->diagnostics, err);

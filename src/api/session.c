@@ -17,10 +17,13 @@ const char *assay_version(void) {
   return ASSAY_VERSION;
 }
 
+// A size that no version will have was never set.
+enum { MOST_STRUCT_BYTES = 1 << 16 };
+
 enum assay_status api_take(void *out, size_t known, const void *in, const char *what, struct assay_error *err) {
   size_t size = *(const size_t *)in;
   memset(out, 0, known);
-  if (size < sizeof size)
+  if (size < sizeof size || size > MOST_STRUCT_BYTES)
     return error_set(err, ASSAY_ERR_USAGE, "set the size of the struct: {.size = sizeof(struct %s)}", what);
   for (size_t i = known; i < size; i++)
     if (((const char *)in)[i])
@@ -207,10 +210,22 @@ static void set_options(struct assay_session *s, struct api_asked *a) {
   o->budget_ns = r->budget_ns > 0 ? r->budget_ns : o->budget_ns;
 }
 
+static enum assay_status check_numbers(const struct assay_request *r, struct assay_error *err) {
+  if (r->threads < 0 || r->threads > ASSAY_MOST_THREADS)
+    return error_set(err, ASSAY_ERR_USAGE, "assay_request.threads is 1 to %d, or 0 for all CPUs, not %d",
+                     ASSAY_MOST_THREADS, r->threads);
+  if (r->budget_ns < 0)
+    return error_set(err, ASSAY_ERR_USAGE, "assay_request.budget_ns is a time in nanoseconds, or 0 for 900 s, not %lld",
+                     (long long)r->budget_ns);
+  return ASSAY_OK;
+}
+
 enum assay_status api_ask(struct assay_session *s, const struct assay_request *r, bool candidate, struct api_asked *out,
                           struct assay_error *err) {
   struct api_asked a = {0};
   enum assay_status status = api_take(&a.request, sizeof a.request, r, "assay_request", err);
+  if (!status)
+    status = check_numbers(&a.request, err);
   if (!status && !a.request.task)
     status = error_set(err, ASSAY_ERR_USAGE, "name a task: assay_request.task = \"kernelbench/1/19\"");
   if (!status && candidate && !a.request.candidate)

@@ -96,7 +96,7 @@ static void fit_samples(struct cli_judging *j) {
     "them were verified (default: always a fresh one)",                                                                \
     .kind = OPTION_UINT64, .repeat = REPEAT_ALWAYS, OF_OPTIONS(secret), FROM_TO(1, INT64_MAX))                         \
   X(THREADS, "threads", "N", "CPU threads for the kernel and the oracle (default: all CPUs)", .kind = OPTION_INT,      \
-    .repeat = REPEAT_ALWAYS, OF_OPTIONS(threads), FROM_TO(1, 256))                                                     \
+    .repeat = REPEAT_ALWAYS, OF_OPTIONS(threads), FROM_TO(1, ASSAY_MOST_THREADS))                                      \
   X(DEVICE, "device", "NAME", "only candidates for: cpu (.c, .py), cuda (.cu, .py, .library) or opencl (.cl)",         \
     .kind = OPTION_NAME, OF_JUDGING(device), .known = known_device)                                                    \
   X(TOOLCHAIN, "toolchain", "NAME",                                                                                    \

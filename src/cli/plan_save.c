@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "cli/judging.h"
 #include "judge/planning.h"
+#include "plan/plan.h"
 #include "task/task.h"
 
 enum { KEY_OUT = 7000, KEY_TARGET };
@@ -19,6 +20,7 @@ struct arguments {
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct arguments *a = state->input;
+  struct plan_target gpu;
   switch (key) {
   case ARGP_KEY_INIT:
     state->child_inputs[0] = &a->judging;
@@ -27,7 +29,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     a->out = arg;
     return 0;
   case KEY_TARGET:
-    if (strncmp(arg, "sm_", 3) != 0 || arg[3] < '1' || arg[3] > '9')
+    if (!plan_target_parse(arg, &gpu))
       argp_error(state, "--target takes a GPU such as sm_90a, not '%s'", arg);
     a->target = arg;
     return 0;

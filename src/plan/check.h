@@ -5,13 +5,6 @@
 
 #include "plan/names.h"
 
-// A GPU's architecture: "sm_90a" is 90, 'a'.
-struct plan_target {
-  uint32_t number; // 0: not known
-  char variant;    // 'a', 'f' or 0
-};
-bool plan_target_parse(const char *text, struct plan_target *out);
-
 // Whether code for `code` runs on a device of `device`: the same generation and no newer; "a" only on its own.
 bool plan_target_runs_on(struct plan_target code, struct plan_target device);
 

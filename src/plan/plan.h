@@ -183,6 +183,13 @@ struct plan_limits {
   uint32_t max_cluster;
   uint64_t memory_bytes; // for scratch and constants together
 };
+// A GPU's architecture: "sm_90a" is 90, 'a'. False: the text is none.
+struct plan_target {
+  uint32_t number; // 0: not known
+  char variant;    // 'a', 'f' or 0
+};
+bool plan_target_parse(const char *text, struct plan_target *out);
+
 // "sm_90", "sm_90a", ...: documented limits; of a target that is not known only what all GPUs share. out->target is
 // borrowed from the caller.
 void plan_limits_of_target(const char *target, struct plan_limits *out);

@@ -98,6 +98,46 @@ int main(void) {
 C
 expect 0 "^$" sh -c 'cc -o sized sized.c $(pkg-config --cflags --libs assay) && echo'
 expect 0 "^newer 0 1 unknown -6 none -3 older 0$" ./sized
+# Numbers and texts that no judge could work with are the caller's error, not the machine's and not the kernel's.
+cat >wrong.c <<'C'
+#include <assay/assay.h>
+#include <stdio.h>
+#include <string.h>
+static struct assay_session *s;
+static struct assay_error err;
+static void judge(int threads, int64_t budget_ns, size_t size) {
+  struct assay_request r = {size, .task = "kernelbench/1/19", .candidate = "relu.c", .threads = threads, .budget_ns = budget_ns};
+  struct assay_judged *v = NULL;
+  enum assay_status status = assay_session_judge(s, &r, &v, &err);
+  printf("%d %s\n", status, err.message);
+  assay_judged_free(v);
+}
+static void plan(const char *target) {
+  struct assay_request r = {sizeof r, .task = "kernelbench/1/23", .candidate = "relu.cu"};
+  struct assay_planned *p = NULL;
+  enum assay_status status = assay_session_plan(s, &r, target, &p, &err);
+  printf("%d %s\n", status, err.message);
+  assay_planned_free(p);
+}
+int main(void) {
+  if (assay_session_open(NULL, &s, &err)) return puts(err.message), 3;
+  const size_t size = sizeof(struct assay_request);
+  judge(-1, 0, size), judge(257, 0, size), judge(0, -1, size), judge(0, 0, (size_t)-1), judge(0, 0, (size_t)1 << 40);
+  plan(""), plan("sm_9999"), plan("compute_90"), plan("sm_90a -G\n");
+  assay_session_close(s);
+  return 0;
+}
+C
+cp "$source/tests/cases/relu.c" relu.c
+echo '__global__ void f() {}' >relu.cu
+expect 0 "^$" sh -c 'cc -o wrong wrong.c $(pkg-config --cflags --libs assay) && echo'
+./wrong >answers
+cat answers
+row() { sed -n "$1p" answers; }
+for i in 1 2; do expect 0 "^-3 assay_request.threads is 1 to 256, or 0 for all CPUs, not -?[0-9]+$" row $i; done
+expect 0 "^-3 assay_request.budget_ns is a time in nanoseconds, .*, not -1$" row 3
+for i in 4 5; do expect 0 "^-3 set the size of the struct" row $i; done
+for i in 6 7 8 9; do expect 0 '^-3 a target is a GPU such as "sm_90a", not "' row $i; done
 # The answer to given inputs, and what is said of inputs that are wrong.
 cat >given.c <<'C'
 #include <assay/assay.h>
@@ -138,7 +178,6 @@ C
 expect 0 "^$" sh -c 'cc -o given given.c $(pkg-config --cflags --libs assay) && echo'
 ./given >answers
 cat answers
-row() { sed -n "$1p" answers; }
 expect 0 "^2 1\\.2 4 3\\.39999" row 1
 expect 0 "has 2 inputs, and 1 were given" row 2
 expect 0 "assay_session_ask draws them" row 3
