@@ -181,8 +181,12 @@ class Judge:
     def judge_many(self, task: AnyTask, sources: typing.Iterable[Source], *, return_errors: bool = False,
                    **asked: typing.Unpack[Asked]) -> typing.Any:
         """Verdicts in the order of the sources. An error is raised, or stands in the list (`return_errors`)."""
-        futures = [self.submit(task, source, **asked) for source in sources]
+        if isinstance(sources, (str, bytes, os.PathLike)):
+            raise UsageError("sources= is a list of kernels, each a text or a path, not one kernel")
+        futures: list[concurrent.futures.Future[Verdict]] = []
         try:
+            for source in sources:
+                futures.append(self._submit_or_keep(return_errors, task, source, **asked))
             done: list[typing.Any] = []
             for future in futures:
                 try:
@@ -195,6 +199,18 @@ class Judge:
         finally:
             for future in futures:
                 future.cancel()
+
+    def _submit_or_keep(self, keep_errors: bool, task: AnyTask, source: Source,
+                        **asked: typing.Unpack[Asked]) -> concurrent.futures.Future[Verdict]:
+        """As `submit`; with `keep_errors`, what it would raise is what the future raises."""
+        try:
+            return self.submit(task, source, **asked)
+        except Error as e:
+            if not keep_errors:
+                raise
+            refused: concurrent.futures.Future[Verdict] = concurrent.futures.Future()
+            refused.set_exception(e)
+            return refused
 
     async def judge_async(self, task: AnyTask, source: Source, **asked: typing.Unpack[Asked]) -> Verdict:
         """As `judge`, while other coroutines run."""

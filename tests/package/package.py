@@ -250,6 +250,17 @@ class Machines(unittest.TestCase):
 
 
 class Many(unittest.TestCase):
+    def test_list_with_what_is_no_kernel(self):
+        """It is the caller's error, of that one kernel; one kernel instead of a list is not taken apart."""
+        with assay.Judge(prefix=BUILD) as judge:
+            with self.assertRaisesRegex(assay.UsageError, "text of a kernel or the path"):
+                judge.judge_many(TASK, [RELU, None], **QUICK)
+            found = judge.judge_many(TASK, [RELU, None], return_errors=True, **QUICK)
+            for one in (RELU.read_text(), RELU):
+                with self.assertRaisesRegex(assay.UsageError, "a list of kernels"):
+                    judge.judge_many(TASK, one, language="c", **QUICK)
+        self.assertEqual([found[0].reason, type(found[1])], [assay.Reason.PASS, assay.UsageError])
+
     def test_batch_keeps_its_order(self):
         with assay.Judge(workers=2) as judge:
             found = judge.judge_many(TASK, [RELU, "int broken(\n", RELU, pathlib.Path("nosuch.c")], language="c",
