@@ -40,6 +40,6 @@ install(FILES ${CMAKE_BINARY_DIR}/generated/assay.pc DESTINATION ${CMAKE_INSTALL
 include(CMakePackageConfigHelpers)
 configure_package_config_file(cmake/assayConfig.cmake.in ${CMAKE_BINARY_DIR}/generated/assayConfig.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/assay PATH_VARS CMAKE_INSTALL_LIBDIR)
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/generated/assayConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/generated/assayConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/generated/assayConfig.cmake ${CMAKE_BINARY_DIR}/generated/assayConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/assay)

@@ -66,6 +66,13 @@ target_link_libraries(static PRIVATE assay::static)
 P
 expect 0 "Configuring done" cmake -S project -B cmake-build -DCMAKE_PREFIX_PATH="$prefix"
 expect 0 "Built target static" cmake --build cmake-build
+# What asked for an earlier version gets this one (docs/library.md, "What stays"); for a later one, nothing.
+for wanted in 0.0 0.1 "$(pkg-config --modversion assay)" 0.999 1.0; do
+  printf 'cmake_minimum_required(VERSION 3.20)\nproject(p C)\nfind_package(assay %s)\nmessage("wanted %s: ${assay_FOUND}")\n' \
+    "$wanted" "$wanted" >CMakeLists.txt
+  case $wanted in 0.999 | 1.0) found=0 ;; *) found=1 ;; esac
+  expect 0 "^wanted $wanted: $found$" sh -c 'cmake -S . -B "found$1" -DCMAKE_PREFIX_PATH="$2" 2>&1' sh "$wanted" "$prefix"
+done
 expect 0 "^y: float" cmake-build/shared kernelbench/1/19
 mv "$lib/libassay.so.0" "$lib/away"
 expect 0 "^y: float" cmake-build/static kernelbench/1/19 "$prefix"
