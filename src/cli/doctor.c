@@ -250,6 +250,9 @@ static void check_toolchains(struct arguments *a) {
     line(a, "temporary folder", "missing", err.message, "set TMPDIR to a writable folder");
     return;
   }
+  if (!sandbox_folder_runs(folder))
+    line(a, "temporary folder", "missing", "mounted noexec: nothing that is built there can be loaded",
+         "set TMPDIR to a folder of another file system");
   check_nvcc(a, folder);
   check_python(a, folder);
   check_libraries(a, folder);

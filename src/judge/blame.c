@@ -72,6 +72,17 @@ static enum assay_status blame_host(const struct session *s, struct assay_error 
       assay_reason_code(s->v->reason), s->v->detail);
 }
 
+// Docker's --tmpfs and careful machines mount /tmp noexec: no library that was built there is loaded.
+static enum assay_status blame_folder(const struct session *s, struct assay_error *err) {
+  bool may = s->v->reason == ASSAY_REASON_LOAD_FAILED || strstr(s->v->detail, "failed to map segment");
+  if (!may || !s->build_folder || sandbox_folder_runs(s->build_folder))
+    return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_ENVIRONMENT,
+                   "not judged here: %s is mounted noexec, so nothing that is built there can be loaded: name another "
+                   "folder with TMPDIR (it ended as %s: %.300s)",
+                   s->o->paths->temporary, assay_reason_code(s->v->reason), s->v->detail);
+}
+
 // A GPU whose memory others had: what failed for want of it may pass when they are gone.
 static enum assay_status blame_crowd(const struct session *s, struct assay_error *err) {
   struct assay_workbench *w = s->subject ? s->subject->on : NULL;
@@ -112,6 +123,8 @@ enum assay_status session_blame_machine(struct session *s, struct assay_error *e
   enum assay_status blamed = blame_kernel(s, err);
   if (!blamed)
     blamed = blame_host(s, err);
+  if (!blamed)
+    blamed = blame_folder(s, err);
   if (!blamed && s->choice.form->python)
     blamed = blame_crowd(s, err);
   if (blamed)

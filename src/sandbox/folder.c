@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -34,6 +35,11 @@ enum assay_status sandbox_folder_make(const char *parent, char **path, struct as
   }
   *path = p;
   return ASSAY_OK;
+}
+
+bool sandbox_folder_runs(const char *path) {
+  struct statvfs fs;
+  return statvfs(path, &fs) != 0 || !(fs.f_flag & ST_NOEXEC);
 }
 
 static bool is_dots(const char *name) {

@@ -113,6 +113,8 @@ unsigned sandbox_lost(void);
 // process made it.
 enum assay_status sandbox_folder_make(const char *parent, char **path, struct assay_error *err);
 void sandbox_folder_remove(const char *path);
+// Whether what lies there can be executed, and loaded as a library: not where the file system is mounted noexec.
+bool sandbox_folder_runs(const char *path);
 
 // Removes the folders under `parent` that this user's processes made and left when they were killed. Those whose maker
 // lives stay, and those of which this process cannot tell: made in another PID namespace, or on a file system that

@@ -45,7 +45,16 @@ TMPDIR=$1 exec "$2" judge kernelbench/1/19 "$3" --no-timing --compiler "$4"
 E
 printf '#!/bin/sh\ngrep -q assay: candidate.c && echo "cc1: No space left on device" && exit 1\nexec gcc "$@"\n' | program "$work/picky/bin/gcc"
 mkdir "$work/small"
+# Where the temporary folder is mounted noexec, no candidate can be loaded, right or wrong.
+cat >"$work/noexec.sh" <<'S'
+mount -t tmpfs -o noexec none "$1" || exit 77
+TMPDIR=$1 "$2" doctor
+TMPDIR=$1 "$2" judge kernelbench/1/19 "$3" --no-timing --no-store --checks 1 --no-probes
+S
 if unshare -Urm mount -t tmpfs none "$work/small" 2>/dev/null; then
+  expect 3 "not judged here: $work/small is mounted noexec.*another folder with TMPDIR" \
+    unshare -Urm sh "$work/noexec.sh" "$work/small" "$assay" "$cases/relu.c"
+  expect 3 "temporary folder +missing +mounted noexec" unshare -Urm sh "$work/noexec.sh" "$work/small" "$assay" "$cases/relu.c"
   expect 3 "less than 64 MiB" unshare -Urm sh "$work/small_disk.sh" "$work/small" "$assay" "$cases/relu.c" "$work/picky/bin/gcc"
 fi
 expect 1 "build_limit .*No space left" "$assay" judge kernelbench/1/19 "$cases/relu.c" --no-timing --compiler "$work/picky/bin/gcc"
