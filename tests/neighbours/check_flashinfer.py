@@ -147,6 +147,10 @@ def hostile(tried):
                             ("inputs", {"x": data_set.tensor(["batch_size"] * 40)}, "32 dimensions"),
                             ("inputs", {"x": data_set.tensor(["batch_size"], [])}, "no dtype")):
         has(why, tried({key: value}))
+    for value, why in (("None", "make returns NoneType, and not a dictionary"), ("[hidden]", "make returns list, and not"),
+                       ("{'weight': hidden}", "make gives no hidden_states")):
+        made = f"\n\ndef make(sizes, device):\n    hidden = torch.randn(4, 4)\n    return {value}\n"
+        has(why, tried({"reference": data_set.RMSNORM["reference"] + made, "custom_inputs_entrypoint": "make"}))
 
 
 SUPERVISED = """

@@ -98,7 +98,7 @@ class Definition:
         if "run" not in functions:
             raise Refused(f"{where}: the reference has no function run at its top level")
         if self.custom and self.custom not in functions:
-            raise Refused(f"{where}: the reference has no function {self.custom} (custom_inputs_entrypoint)")
+            raise Refused(f"{where}: the reference has no function {self.custom[:80]} (custom_inputs_entrypoint)")
 
     def read_axes(self):
         self.axes, self.constants, self.variables, self.expressions = {}, {}, [], {}

@@ -153,7 +153,9 @@ class Arguments:
         try:
             made, watch = drawn(make)
         except Exception as e:
-            raise Refused(f"{definition.custom} fails: {type(e).__name__}: {e}") from e
+            raise Refused(f"{definition.custom} fails: {type(e).__name__}: {str(e)[:300]}") from e
+        if not isinstance(made, dict):
+            raise Refused(f"{definition.custom} returns {type(made).__name__}, and not a dictionary of the inputs by name")
         tensors = []
         for tensor in definition.inputs.values():
             value = made.get(tensor.name, workload.scalars.get(tensor.name))
