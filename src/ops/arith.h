@@ -236,6 +236,14 @@ double arith_sum_lost(const struct arith *a, struct noise *n, double y, double t
 // Longer sums nobody makes with one accumulator.
 #define ARITH_LANE_LENGTH (1 << 20)
 
+// By how many units in the last place a sum of n squared deviations from a mean may be off that is made together with
+// it in one pass (Welford 1962). Every step rounds the mean; its errors, u m each, add up as a random walk, and the sum
+// S is off by a normal error of about 0.5 u m sqrt(n S): half a unit times the mean over the deviation.
+#define ARITH_CENTRE_ULPS 0.5
+static inline double arith_centre_ulps(double mean, double n, double squares) {
+  return squares > 0 ? ARITH_CENTRE_ULPS * fabs(mean) * sqrt(n / squares) : 0;
+}
+
 // A window that hangs over the border sums only `*k` of its `all` terms, with sum of squares *t2. Whoever transforms
 // tiles (Fourier, Winograd) spreads the tile's errors evenly, there as anywhere, so that such a window errs as if its
 // other terms were like those: both become what they would be then.

@@ -76,7 +76,8 @@ struct op_eval {
   // element's error here instead (sums have a closed form for it: arith_sum_variance); it then sets has_sigma.
   float *sigma;
   bool has_sigma;
-  int n_starts; // of a contraction in a contract pass
+  const struct array *centre; // of a reduction of squared deviations in a contract pass: their mean; else NULL
+  int n_starts;               // of a contraction in a contract pass
   struct op_start starts[OP_STARTS];
 };
 

@@ -361,11 +361,36 @@ static bool reduce_apart(const struct op_infer *c, const bool *apart, int64_t *h
   return reduce_axes(c, &axes, NULL) == ASSAY_OK && op_apart_along(c, apart, axes);
 }
 
+bool reduce_is_centred(const struct shape *x, const struct shape *centre, unsigned axes) {
+  bool centred = centre->rank == x->rank;
+  for (int i = 0; centred && i < x->rank; i++)
+    centred = centre->dims[i] == (axes >> i & 1 ? 1 : x->dims[i]);
+  return centred;
+}
+
+// What one pass over the deviations loses besides.
+static void round_centred(struct op_eval *c, const struct reduction *r) {
+  double *y = c->out[0].f64;
+  int64_t count = shape_count(&c->out[0].shape);
+  double n = (double)(shape_count(&c->in[0]->shape) / (count > 0 ? count : 1));
+  uint64_t key = noise_derive(c->arith.key, REDUCE_CENTRE);
+  for (int64_t i = 0; i < count; i++) {
+    struct noise noise = noise_at(key, (uint64_t)(arith_first(&c->arith, count, c->in[0]->shape.dims[0]) + i));
+    double squares = r->finish == finish_root ? y[i] * y[i] : r->finish == finish_mean ? y[i] * n : y[i];
+    double ulps = arith_centre_ulps(c->centre->f64[i], n, squares);
+    y[i] = arith_round_ulps(&c->arith, &noise, y[i], r->finish == finish_root ? ulps / 2 : ulps);
+  }
+}
+
 static enum assay_status reduce_eval(struct op_eval *c, const struct reduction *r, struct assay_error *err) {
   struct op_infer as_infer = op_infer_of(c);
   unsigned axes;
   enum assay_status status = reduce_axes(&as_infer, &axes, err);
-  return status ? status : reduce_over(c, r, axes, err);
+  if (!status)
+    status = reduce_over(c, r, axes, err);
+  if (!status && c->centre && reduce_is_centred(&c->in[0]->shape, &c->centre->shape, axes))
+    round_centred(c, r);
+  return status;
 }
 
 static void reduce_cost(const struct op_infer *c, struct op_cost *cost, const struct reduction *r) {

@@ -8,6 +8,12 @@
 struct reduction;
 extern const struct reduction reduce_mean, reduce_max, reduce_l1, reduce_l2;
 
+// Whether `centre` has one element for each row of x, 1 where x is reduced.
+bool reduce_is_centred(const struct shape *x, const struct shape *centre, unsigned axes);
+
+// The stream of what a sum of squared deviations errs more.
+#define REDUCE_CENTRE 3
+
 // Bit i of `axes`: dimension i of input 0 is reduced. Output 0 has room for one element a row.
 enum assay_status reduce_over(struct op_eval *c, const struct reduction *r, unsigned axes, struct assay_error *err);
 

@@ -38,6 +38,9 @@ static void find_last_uses(const struct graph *g, int *last_use) {
     for (int k = 0; k < n->n_inputs; k++)
       if (n->inputs[k] >= 0)
         last_use[n->inputs[k]] = i;
+    int centre = run_find_centre(g, i);
+    if (centre >= 0)
+      last_use[centre] = i;
   }
   for (int i = 0; i < g->n_outputs; i++)
     last_use[g->outputs[i]] = g->n_nodes;
@@ -167,6 +170,9 @@ static enum assay_status run_node(struct pass *p, int index, struct assay_error 
   c.arith.key = noise_derive(p->r->arith.key, (uint64_t)index);
   if (c.arith.part && (n->outputs[0] < 0 || !c.arith.part->apart[n->outputs[0]]))
     c.arith.part = NULL;
+  const int centre = run_find_centre(g, index);
+  if (!c.arith.exact && centre >= 0)
+    c.centre = &p->values[centre];
   if (!c.arith.exact)
     status = find_starts(p, index, &c, err);
   if (!status)

@@ -31,6 +31,10 @@ struct run_starts {
 };
 void run_find_starts(const struct graph *g, int node, struct run_starts *out);
 
+// The mean from which a reduction sums squared deviations, as a variance is written out; -1: it does nothing of the
+// kind. It is there until the reduction has run, which may use it (op_eval.centre).
+int run_find_centre(const struct graph *g, int node);
+
 // For each value of a flat graph whether it is the same in every pass: inputs, constants, and what is made of them
 // without rounding. steady[n_values] is the caller's.
 void run_find_steady(const struct graph *g, bool *steady);

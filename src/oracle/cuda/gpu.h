@@ -81,7 +81,8 @@ struct gpu_eval {
   // standard deviation (float) here; it then sets has_sigma.
   device_ptr sigma;
   bool has_sigma;
-  int n_starts; // as op_eval.starts
+  const struct gpu_array *centre; // as op_eval.centre
+  int n_starts;                   // as op_eval.starts
   struct {
     const struct gpu_array *of;
     double factor;

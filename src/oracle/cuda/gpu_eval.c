@@ -56,6 +56,9 @@ static enum assay_status pass_init(struct pass *p, const struct gpu_request *r, 
     for (int k = 0; k < node->n_inputs; k++)
       if (node->inputs[k] >= 0)
         p->last_use[node->inputs[k]] = i;
+    int centre = run_find_centre(g, i);
+    if (centre >= 0)
+      p->last_use[centre] = i;
   }
   for (int i = 0; i < g->n_outputs; i++)
     p->last_use[g->outputs[i]] = g->n_nodes;
@@ -256,6 +259,9 @@ static enum assay_status run_on_device(struct pass *p, int index, const struct a
                        .arith = *arith,
                        .sigma = sigma};
   c.arith.key = noise_derive(arith->key, (uint64_t)index);
+  const int centre = run_find_centre(p->r->graph, index);
+  if (!arith->exact && centre >= 0 && p->values[centre].data)
+    c.centre = &p->values[centre];
   enum assay_status status = arith->exact ? ASSAY_OK : find_starts(p, index, &c, err);
   if (!status)
     status = store_inputs(p, index, arith, err);

@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "oracle/cuda/gpu_table.h"
 #include "ops/op.h"
+#include "ops/reduce.h"
 
 extern const char code_reduce_args[], code_reduce[];
 static const struct device_code program = {
@@ -207,6 +208,18 @@ static enum assay_status reduce_integers(struct gpu_eval *c, const struct operat
   return status;
 }
 
+// As round_centred of ops/reduce.c.
+static enum assay_status round_centred(struct gpu_eval *c, const struct gpu_reduction *r, struct assay_error *err) {
+  struct reduce_centre_args a = {.arith = gpu_arith_phase(c, REDUCE_CENTRE),
+                                 .centre = gpu_ref_of(c->centre),
+                                 .y = r->y,
+                                 .ulps = ARITH_CENTRE_ULPS,
+                                 .count = r->rows.count,
+                                 .length = r->rows.length,
+                                 .finish = r->finish};
+  return compute_launch(c->compute, &program, "reduce_centre", a.count, &a, sizeof a, err);
+}
+
 static enum assay_status reduce_floats(struct gpu_eval *c, const struct operator* op, unsigned axes,
                                        struct assay_error *err) {
   struct gpu_reduction r = {.rows = gpu_rows_of(&c->in[0]->shape, axes, NULL),
@@ -215,8 +228,11 @@ static enum assay_status reduce_floats(struct gpu_eval *c, const struct operator
                             .finish = op->finish,
                             .one_lane = true,
                             .y = c->out[0].data};
-  if (op->term != GPU_TERM_EXPONENTIAL)
-    return gpu_reduce(c, &r, err);
+  if (op->term != GPU_TERM_EXPONENTIAL) {
+    enum assay_status status = gpu_reduce(c, &r, err);
+    bool centred = c->centre && reduce_is_centred(&c->in[0]->shape, &c->centre->shape, axes);
+    return status || !centred ? status : round_centred(c, &r, err);
+  }
   struct gpu_reduction max = r;
   max.term = GPU_TERM_MAX;
   max.finish = REDUCE_FINISH_FINITE;

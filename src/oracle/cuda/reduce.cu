@@ -222,6 +222,17 @@ KERNEL(reduce_join, struct reduce_join_args) {
     ((double *)a->y)[row] = finish_row(a->finish, &a->arith, &s, a->length, 0);
 }
 
+KERNEL(reduce_centre, struct reduce_centre_args) {
+  int64_t row = THREAD;
+  if (row >= a->count)
+    return;
+  struct noise noise = noise_at(a->arith.key, (uint64_t)row);
+  double *y = (double *)a->y + row, n = (double)a->length;
+  double squares = a->finish == REDUCE_FINISH_ROOT ? *y * *y : a->finish == REDUCE_FINISH_MEAN ? *y * n : *y;
+  double ulps = squares > 0 ? a->ulps * fabs(read_f64(&a->centre, row)) * sqrt(n / squares) : 0;
+  *y = arith_round_ulps(&a->arith, &noise, *y, a->finish == REDUCE_FINISH_ROOT ? ulps / 2 : ulps);
+}
+
 // Integers: one step is exact but for wrapping, so any order will do.
 
 DEVICE_FN uint64_t step_integer(int kind, uint64_t y, uint64_t x) {

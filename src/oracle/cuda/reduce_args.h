@@ -48,6 +48,16 @@ struct reduce_join_args {
   int32_t row_fastest, finish, kind, pad;
 };
 
+// Sums of squared deviations, a row's mean for each: what one pass over them loses besides (ops/arith.h).
+struct reduce_centre_args {
+  struct gpu_arith arith;
+  struct gpu_ref centre;
+  uint64_t y;
+  double ulps; // ARITH_CENTRE_ULPS
+  int64_t count, length;
+  int32_t finish, pad;
+};
+
 // Integers beyond the sum: mean, order of unsigned 64-bit, width of the type.
 struct reduce_int_args {
   struct reduce_args r;

@@ -145,6 +145,50 @@ static void test_log_sum_exp_of_a_loss(void **state) {
   graph_end(&c);
 }
 
+// A deviation written out errs as one pass over rows far from zero does: by half a unit times the mean over the
+// deviation.
+static void test_deviations_in_one_pass(void **state) {
+  (void)state;
+  enum { ROWS = 8 };
+  static const struct {
+    const char *text;
+    double least, most; // units of 2^-24 relative to the answer
+  } cases[] = {
+      {"(float[8,512] x) => (float[8] y) <int64[1] a = {1}> { m = ReduceMean(x, a) d = Sub(x, m) "
+       "y = ReduceL2<keepdims = 0>(d, a) }",
+       100, 600},
+      {"(float[8,512] x) => (float[8] y) <int64[1] a = {1}> { m = ReduceMean(x, a) d = Sub(x, m) q = Mul(d, d) "
+       "y = ReduceMean<keepdims = 0>(q, a) }",
+       200, 1200},
+      // no deviations: another mean's
+      {"(float[8,512] x) => (float[8] y) <int64[1] a = {1}, int64[1] b = {0}> { m = ReduceMean(x, b) d = Sub(x, m) "
+       "y = ReduceSumSquare<keepdims = 0>(d, a) }",
+       0.2, 400},
+  };
+  static const struct graph_draw near_1000 = {.low = 999, .high = 1001};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    struct graph_case c;
+    struct arith first = fp32(false);
+    struct assay_error err = {0};
+    struct oracle_answer cpu;
+    struct gpu_answer device;
+    float sigma[ROWS];
+    graph_begin(&c, cases[k].text, &near_1000);
+    assert_int_equal(oracle_answer_make(&c.model.flat, c.in, &first, PASSES, 2, &cpu, &err), ASSAY_OK);
+    assert_int_equal(gpu_answer_make(graph_device, &c.model.flat, c.gpu_in, &first, PASSES, &device, &err), ASSAY_OK);
+    assert_int_equal(compute_download(graph_device, sigma, device.sigma[0], sizeof sigma, &err), ASSAY_OK);
+    for (int i = 0; i < ROWS; i++) {
+      double unit = cpu.y[0].f64[i] * 0x1p-24, host = (double)cpu.sigma[0][i] / unit, other = (double)sigma[i] / unit;
+      print_message("%.3g %.3g ", host, other);
+      assert_true(host > cases[k].least && host < cases[k].most);
+      assert_true(other > cases[k].least && other < cases[k].most);
+    }
+    gpu_answer_release(graph_device, &device);
+    oracle_answer_release(&cpu);
+    graph_end(&c);
+  }
+}
+
 static void test_whom_it_concerns(void **state) {
   (void)state;
   static const struct {
@@ -177,6 +221,7 @@ static void test_whom_it_concerns(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_tails_are_covered), cmocka_unit_test(test_products_on_the_grid),
-      cmocka_unit_test(test_log_sum_exp_of_a_loss), cmocka_unit_test(test_whom_it_concerns)};
+      cmocka_unit_test(test_log_sum_exp_of_a_loss), cmocka_unit_test(test_deviations_in_one_pass),
+      cmocka_unit_test(test_whom_it_concerns)};
   return cmocka_run_group_tests_name("steep", tests, graph_open, graph_close);
 }
