@@ -243,10 +243,12 @@ static void add_judged(struct session *s) {
     add_question(s, &s->layouts[0], i - 1 < n ? list[i - 1] : PROBE_DECLARED);
 }
 
-// Data that are as declared almost everywhere, so that a look at some of them does not tell them from others.
+// Data that are as declared almost everywhere, so that a look at some of them does not tell them from others. Twice at
+// the judged shape, since a look may meet the very slice.
 static void add_stripes(struct session *s) {
   add_probe(s, PROBE_STRIPES);
-  if (s->o->probes && s->o->declared_checks > 1 && s->task.probes & 1u << PROBE_STRIPES)
+  const bool judged = s->o->probes && s->o->declared_checks > 1 && s->task.probes & 1u << PROBE_STRIPES;
+  for (int i = 0; i < 2 && judged; i++)
     add_question(s, &s->layouts[0], PROBE_STRIPES);
 }
 

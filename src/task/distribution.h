@@ -47,7 +47,9 @@
 //                  rows of 64 elements
 //   above          c + |x|, x being the element so far; between: a + (b - a) * (|x| / (1 + |x|)). Both only where a
 //                  probe replaces the declared distribution
-//   stripes        along dimension k of extent n > 1: the elements whose index there is word(5, k) * n >> 32
+//   stripes        along dimension k of extent n > 1: the elements whose index there is word(5, k) * n >> 32. Of
+//   several
+//                  such dimensions the last has none, where word(5, 8) of the first input is odd the first
 //   special        word(4, k) * count >> 32 is the element that becomes NaN (k = 0), +Inf (1), -Inf (2), in this order
 //
 // regular, of m rows and n columns, x being what was drawn before: x / (1.5 sqrt(m)), and one more where a permutation
@@ -87,7 +89,7 @@
   X(SPECIAL, "special", "a few NaN and infinities among ordinary values")                                              \
   X(SMALL_SPREAD, "small_spread", "spread of some thousandths: what an epsilon adds, and its value")                   \
   X(TINY, "tiny", "products near the smallest normal number: other ways taken for small sums")                         \
-  X(STRIPES, "stripes", "declared, but for one slice along each dimension: a look at a few elements decides for all")
+  X(STRIPES, "stripes", "declared, but for slices along dimensions: a look at a few elements decides for all")
 
 enum probe {
 #define PROBE_ENUM(name, text, doc) PROBE_##name,

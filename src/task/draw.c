@@ -297,9 +297,14 @@ static double tensor_unit(const struct drawing *d) {
   return unit(w[0]);
 }
 
+// One along each dimension but the first or the last, of all tensors of a question: a look at the beginning of a row
+// meets a slice along the last dimension most easily, one at the beginning of a column that along the first.
 static void choose_stripes(struct drawing *d) {
+  enum { BLOCK_OF_ALL = (SHAPE_MAX_RANK + 3) / 4 };
   const struct shape *shape = &d->r->type.shape;
   int64_t stride = shape_count(shape);
+  uint32_t which[4];
+  philox4x32_run(d->r->key, BLOCK_OF_ALL, STREAM_STRIPES, 1, which);
   for (int k = 0; k < shape->rank && stride > 0; k++) {
     const int64_t extent = shape->dims[k];
     uint32_t w[4];
@@ -308,6 +313,11 @@ static void choose_stripes(struct drawing *d) {
     if (extent > 1)
       d->stripes[d->n_stripes++] =
           (struct stripe){stride, extent, (int64_t)((uint64_t)w[k & 3] * (uint64_t)extent >> 32)};
+  }
+  if (d->n_stripes > 1) {
+    d->n_stripes--;
+    if (which[0] & 1) // not the first
+      memmove(d->stripes, d->stripes + 1, (size_t)d->n_stripes * sizeof *d->stripes);
   }
   d->striped = true;
   d->stripes_factor = row_factor(d, 0);
