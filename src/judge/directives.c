@@ -4,26 +4,8 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/remark.h"
 #include "toolchain/directive/directive.h"
-
-// As a comment of C and of Python.
-static const char *const PREFIXES[] = {"// assay:", "# assay:"};
-
-// What follows the prefix of the line, or NULL.
-static const char *behind_prefix(const char *p, const char *end) {
-  for (size_t i = 0; i < sizeof PREFIXES / sizeof *PREFIXES; i++) {
-    size_t n = strlen(PREFIXES[i]);
-    if ((size_t)(end - p) > n && memcmp(p, PREFIXES[i], n) == 0)
-      return p + n;
-  }
-  return NULL;
-}
-
-static bool ends_in_backslash(const char *p, const char *end) {
-  while (end > p && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r'))
-    end--;
-  return end > p && end[-1] == '\\';
-}
 
 // The next word of *p, which ends at `end`; empty at the end.
 static const char *word(struct arena *a, const char **p, const char *end) {
@@ -109,9 +91,10 @@ enum assay_status directives_read(const char *source, size_t n, struct arena *ar
   for (const char *p = source; p < end; line++) {
     const char *stop = memchr(p, '\n', (size_t)(end - p));
     stop = stop ? stop : end;
-    const char *directive = behind_prefix(p, stop);
+    bool python;
+    const char *directive = remark_text(p, stop, &python);
     const bool continues = goes_on;
-    goes_on = (directive || continues) && ends_in_backslash(p, stop);
+    goes_on = (directive || continues) && remark_goes_on(p, stop);
     if (directive && !continues) {
       enum assay_status status = read_line(arena, directive, stop, line, &d, &capacity, err);
       if (status)

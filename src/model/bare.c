@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/remark.h"
+
 size_t bare_find(const char *text, size_t n, size_t at, const char *word) {
   size_t k = strlen(word);
   char low = (char)tolower((unsigned char)word[0]), high = (char)toupper((unsigned char)word[0]);
@@ -17,6 +19,15 @@ size_t bare_find(const char *text, size_t n, size_t at, const char *word) {
 bool bare_has_entry(const struct model_language *l, const char *text, size_t n) {
   for (int i = 0; l->entries[i]; i++)
     if (memmem(text, n, l->entries[i], strlen(l->entries[i])))
+      return true;
+  return false;
+}
+
+// Whether the line has a directive in a comment, maybe behind code.
+static bool has_remark(const char *text, size_t end, size_t at) {
+  bool python;
+  while ((at = bare_find(text, end, at, "//")) < end)
+    if (remark_text(text + at++, text + end, &python))
       return true;
   return false;
 }
@@ -211,7 +222,7 @@ size_t bare_end(const char *text, size_t n) {
     size_t i = at;
     while (i < end && isspace((unsigned char)text[i]))
       i++;
-    bool closes = memchr(text + at, '}', end - at) || bare_find(text, end, at, "// assay:") < end ||
+    bool closes = memchr(text + at, '}', end - at) || has_remark(text, end, at) ||
                   (i < end && bare_find(text, end, i, "#endif") == i);
     to = closes ? (end < n ? end + 1 : n) : to;
   }
@@ -270,7 +281,7 @@ bool bare_code(const struct model_language *l, const char *text, size_t n, size_
       from = at;
     else if (from == n && !l->braces)
       return python_code(l, text, n, begin, len);
-    bool closes = goes_on || memchr(text + at, '}', end - at) || bare_find(text, end, at, "// assay:") < end ||
+    bool closes = goes_on || memchr(text + at, '}', end - at) || has_remark(text, end, at) ||
                   bare_find(text, end, i, "#endif") == i;
     to = !l->braces || closes ? (end < n ? end + 1 : n) : to;
     goes_on = closes && text[end - 1] == '\\';

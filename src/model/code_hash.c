@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same code in another layout has the same hash.
 #include <ctype.h>
-#include <strings.h>
 
 #include "base/hash.h"
+#include "base/remark.h"
 #include "model/bare.h"
-
-static bool begins_with(const char *text, size_t n, const char *word) {
-  return n >= strlen(word) && strncasecmp(text, word, strlen(word)) == 0;
-}
 
 static void put_string(const char *code, size_t n, size_t *i, struct buf *out) {
   char quote = code[*i];
@@ -25,7 +21,8 @@ static void normalise_c(const char *code, size_t n, struct buf *out) {
   for (size_t i = 0; i < n;) {
     char c = code[i];
     bool line_comment = c == '/' && i + 1 < n && code[i + 1] == '/';
-    if (line_comment && !begins_with(code + i, n - i, "// assay:")) {
+    bool python;
+    if (line_comment && !remark_text(code + i, code + n, &python)) {
       while (i < n && code[i] != '\n')
         i++;
     } else if (c == '/' && i + 1 < n && code[i + 1] == '*') {

@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/remark.h"
 #include "base/rng.h"
 #include "toolchain/directive/directive.h"
 
-static const char *const PREFIXES[] = {"// assay:", "# assay:"};
-
-// A directive's line: its verb and what follows.
+// A directive of the tuner's: its verb's line or lines (a backslash at the end goes on in the next comment).
 struct line {
-  const char *start, *stop; // the whole line
-  const char *rest;         // after the verb
+  const char *end;         // of the last of its lines
+  const char *rest, *stop; // after the verb, in the file; of several lines after tune_space_read's join, a copy
+  int lines;
   bool python;
 };
 
@@ -25,19 +25,53 @@ static const char *skip_blanks(const char *p, const char *stop) {
   return p;
 }
 
-static bool is_line_of(const char *start, const char *stop, const char *verb, struct line *out) {
-  const char *p = skip_blanks(start, stop);
-  for (int i = 0; i < 2; i++) {
-    size_t n = strlen(PREFIXES[i]), m = strlen(verb);
-    if ((size_t)(stop - p) <= n || memcmp(p, PREFIXES[i], n) != 0)
-      continue;
-    const char *v = skip_blanks(p + n, stop);
-    if ((size_t)(stop - v) <= m || memcmp(v, verb, m) != 0 || (v[m] != ' ' && v[m] != '\t'))
-      continue;
-    *out = (struct line){.start = start, .stop = stop, .rest = skip_blanks(v + m, stop), .python = i == 1};
-    return true;
+static const char *line_end(const char *p, const char *end) {
+  const char *stop = memchr(p, '\n', (size_t)(end - p));
+  return stop ? stop : end;
+}
+
+// Takes the lines that the one at l goes on in; what they say, without marks of comments, if there is where to.
+static void take_lines(struct line *l, const char *end, struct buf *text) {
+  const char *rest = l->rest, *goes_on;
+  while ((goes_on = remark_goes_on(rest, l->end)) && l->end < end) {
+    const char *next = l->end + 1, *stop = line_end(next, end), *more = remark_rest(next, stop, l->python);
+    if (!more)
+      break;
+    if (text)
+      buf_append(text, rest, (size_t)(goes_on - rest));
+    rest = more;
+    l->end = stop;
+    l->lines++;
   }
-  return false;
+  if (text)
+    buf_append(text, rest, (size_t)(l->end - rest));
+}
+
+static bool is_line_of(const char *start, const char *end, const char *verb, struct line *out) {
+  size_t m = strlen(verb);
+  bool python;
+  const char *stop = line_end(start, end), *v = remark_text(start, stop, &python);
+  v = v ? skip_blanks(v, stop) : stop;
+  if ((size_t)(stop - v) <= m || memcmp(v, verb, m) != 0 || (v[m] != ' ' && v[m] != '\t'))
+    return false;
+  *out = (struct line){.end = stop, .rest = skip_blanks(v + m, stop), .stop = stop, .lines = 1, .python = python};
+  take_lines(out, end, NULL);
+  return true;
+}
+
+// The text of a directive of several lines as one.
+static enum assay_status join(struct line *l, const char *end, struct arena *arena, struct assay_error *err) {
+  struct buf text = {0};
+  if (l->lines == 1)
+    return ASSAY_OK;
+  l->end = l->stop;
+  l->lines = 1;
+  take_lines(l, end, &text);
+  const char *copy = text.failed ? NULL : arena_strndup(arena, buf_str(&text), text.len);
+  l->rest = copy;
+  l->stop = copy ? copy + text.len : NULL;
+  buf_release(&text);
+  return copy ? ASSAY_OK : error_nomem(err, "a tuner's lines");
 }
 
 static size_t word_length(const char *p, const char *stop) {
@@ -208,16 +242,21 @@ enum assay_status tune_space_read(const char *file, const char *source, size_t n
   struct line l = {0};
   int number = 1, depth = 0;
   *out = (struct tune_space){.size = 1};
-  for (const char *p = source; p < end && !status; number++) {
-    const char *stop = memchr(p, '\n', (size_t)(end - p));
-    stop = stop ? stop : end;
-    if (is_line_of(p, stop, "tune", &l))
-      status = read_parameter(&l, number, file, arena, out, err);
-    else if (is_line_of(p, stop, "constraint", &l))
-      status = read_constraint(&l, number, file, arena, out, err);
-    else if (depth <= 0)
+  for (const char *p = source; p < end && !status;) {
+    const char *stop = line_end(p, end);
+    bool tune = is_line_of(p, end, "tune", &l), constraint = !tune && is_line_of(p, end, "constraint", &l);
+    int lines = tune || constraint ? l.lines : 1;
+    if (tune || constraint) {
+      stop = l.end;
+      status = join(&l, end, arena, err);
+      if (!status)
+        status = tune ? read_parameter(&l, number, file, arena, out, err)
+                      : read_constraint(&l, number, file, arena, out, err);
+    } else if (depth <= 0) {
       status = check_definition(file, number, p, stop, l.python, out, err);
-    depth += l.python ? 0 : depth_of(p, stop);
+    }
+    depth += l.python || lines > 1 ? 0 : depth_of(p, stop);
+    number += lines;
     p = stop + 1;
   }
   if (!status && out->n == 0)
@@ -395,20 +434,27 @@ void tune_space_source(const struct tune_space *s, const char *source, size_t n,
   int at = 0, number = 0;
   bool longer = false; // there are more lines than in the source: the compiler has to know which one comes
   for (const char *p = source; p < end;) {
-    const char *stop = memchr(p, '\n', (size_t)(end - p));
-    stop = stop ? stop : end;
+    const char *stop = line_end(p, end);
+    int lines = 1;
     number++;
-    if (at < s->n && is_line_of(p, stop, "tune", &l)) {
+    if (at < s->n && is_line_of(p, end, "tune", &l)) {
       longer |= put_value(s->parameters[at].name, values[at], l.python, out);
       at++;
+      lines = l.lines;
     } else {
       if (longer)
         buf_printf(out, "#line %d\n", number);
       longer = false;
-      if (is_line_of(p, stop, "constraint", &l)) // stays a comment, but none that is read again
-        buf_printf(out, "%s held: %.*s", l.python ? "#" : "//", (int)(stop - l.rest), l.rest);
-      else
+      if (is_line_of(p, end, "constraint", &l)) { // stays a comment, but none that is read again
+        buf_printf(out, "%s held: %.*s", l.python ? "#" : "//", (int)(l.stop - l.rest), l.rest);
+        lines = l.lines;
+      } else {
         buf_append(out, p, (size_t)(stop - p));
+      }
+    }
+    for (; lines > 1; lines--, number++) {
+      buf_puts(out, l.python ? "\n#" : "\n//");
+      stop = line_end(stop + 1, end);
     }
     if (stop < end)
       buf_puts(out, "\n");

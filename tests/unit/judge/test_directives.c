@@ -65,11 +65,30 @@ static void an_unknown_word_is_noted(void **state) {
   arena_release(&arena);
 }
 
+// Blanks around the mark of a comment count for nothing, as in a launch line.
+static void blanks_count_for_nothing(void **state) {
+  (void)state;
+  static const char *const texts[] = {"//assay: task suite/1/2\n", "  //  assay:task suite/1/2\n",
+                                      "#assay: task suite/1/2\n", "#\tassay: task suite/1/2\r\n"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    struct arena arena = {0};
+    struct directives d = read_text(&arena, texts[i]);
+    assert_non_null(d.task);
+    assert_string_equal(d.task, "suite/1/2");
+    arena_release(&arena);
+  }
+  struct arena arena = {0};
+  assert_string_equal(read_text(&arena, "//assay: tsk suite/1/2\n").malformed,
+                      "line 1: there is no directive 'tsk'; did you mean task?");
+  arena_release(&arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(twins_are_read),
       cmocka_unit_test(a_malformed_line_ends_nothing),
       cmocka_unit_test(an_unknown_word_is_noted),
+      cmocka_unit_test(blanks_count_for_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -594,6 +594,7 @@ static void layout_does_not_count(void **state) {
   same_hash("char *s = \"a  b\";", "char *s = \"a b\";", false, false);
   same_hash("#define A 1\nint a;", "#define A 1 int a;", false, false);
   same_hash("// assay: launch a grid=1\n", "// assay: launch a grid=2\n", false, false);
+  same_hash("//assay: launch a grid=1\n", "//assay: launch a grid=2\n", false, false);
   same_hash("// assay: launch a grid=1\nint a;", "// assay: launch a grid=1 int a;", false, false);
   same_hash("if x:\n  a()\n\n# note\nb()\n", "if x:\n  a()  \nb()", true, true);
   same_hash("if x:\n  a()\n  b()\n", "if x:\n  a()\nb()", true, false);

@@ -60,6 +60,41 @@ static void reads(void **state) {
   arena_release(&a);
 }
 
+// Blanks around a comment's mark count for nothing, and a backslash goes on in the next comment; lines keep their
+// numbers.
+static void spellings(void **state) {
+  (void)state;
+  struct arena a = {0};
+  struct tune_space s =
+      space_of("//assay: tune A 1,2, \\ \n//assay:   4\n//  assay:constraint A * 2 <= M || \\\n  //  A == 1\n"
+               "// assay: tune B 1,2\nint x = A;\n",
+               &a);
+  const char *const values[] = {"4", "2"};
+  assert_int_equal(s.n, 2);
+  assert_int_equal(s.parameters[0].n, 3);
+  assert_string_equal(s.parameters[0].values[2], "4");
+  assert_int_equal(s.parameters[1].line, 5);
+  assert_string_equal(s.constraints[0], "A * 2 <= M ||   A == 1");
+  const struct plan_symbol m = {.name = "M", .value = 3};
+  const struct tune_order order = {.file = "k.c", .seed = 1, .n_symbols = 1, .symbols = &m};
+  struct assay_error err = {0};
+  int64_t *numbers, count;
+  assert_int_equal(tune_space_order(&s, &order, &a, &numbers, &count, &err), ASSAY_OK);
+  assert_int_equal(count, 2); // A == 1 with both
+  struct buf out = {0};
+  const char *text =
+      "//assay: tune A 1, \\\n//  4\n//assay: constraint A == 4 \\\n// || A == 1\n#assay: tune B 1,2\nint x;\n";
+  s = space_of(text, &a);
+  tune_space_source(&s, text, strlen(text), values, &out);
+  assert_string_equal(buf_str(&out),
+                      "// assay: let A = 4\n#define A 4\n//\n#line 3\n// held: A == 4 \\\n//\nB = 2\nint x;\n");
+  buf_release(&out);
+  s = space_of("#assay: tune C 1, \\\n#  2\nC == 1\n", &a);
+  assert_int_equal(s.parameters[0].n, 2);
+  arena_release(&a);
+  refused("//assay: tune A 1,2, \\\nint x;\n", ASSAY_ERR_SYNTAX, "k.c:1: a value is a number");
+}
+
 static void refuses(void **state) {
   (void)state;
   refused("int x;\n", ASSAY_ERR_USAGE, "declares nothing to tune");
@@ -192,8 +227,8 @@ static void curve(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads),  cmocka_unit_test(refuses), cmocka_unit_test(refuses_definitions),
-      cmocka_unit_test(values), cmocka_unit_test(orders),  cmocka_unit_test(writes),
-      cmocka_unit_test(curve)};
+      cmocka_unit_test(reads),  cmocka_unit_test(refuses),  cmocka_unit_test(refuses_definitions),
+      cmocka_unit_test(values), cmocka_unit_test(orders),   cmocka_unit_test(writes),
+      cmocka_unit_test(curve),  cmocka_unit_test(spellings)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
