@@ -11,8 +11,11 @@
 // Rows of 512, 1024 and 2048 have forms of their own, in which every thread has as many numbers: they add up mean and
 // squares around it together, by pairs of equal count.
 // From form 8 on a thread has no more registers than let all blocks of 2048 rows be on the multiprocessors at once.
-// Form 0 is the one that was fastest there.
-// assay: let form = FORM == 0 && D == 2048 ? 11 : FORM == 0 && D == 1024 ? 2 : FORM == 0 && D == 512 ? 7 : D == 2048 ? FORM : \
+// assay: constraint FORM == 0 || D == 2048 || D == 1024 && (FORM == 1 || FORM == 2 || FORM == 4 || FORM == 8) || \
+//   D == 512 && (FORM == 1 || FORM == 4 || FORM == 7 || FORM == 8)
+// Form 0 is the one that was fastest there; more rows than the multiprocessors have at once were not timed.
+// assay: let best = D == 2048 && R <= 132 * 16 ? 11 : D == 1024 && R <= 132 * 16 ? 2 : D == 512 && R <= 132 * 32 ? 7 : 0
+// assay: let form = FORM == 0 ? best : D == 2048 ? FORM : \
 //   D == 1024 && (FORM == 1 || FORM == 2 || FORM == 4 || FORM == 8) ? FORM : \
 //   D == 512 && (FORM == 1 || FORM == 4 || FORM == 7 || FORM == 8) ? FORM : 0
 // assay: launch layernorm<32, 8, 128, true> grid=ceil_div(R, 4) block=128 if=form == 1 && D == 2048 args=x, w, b, y, R, D
