@@ -7,18 +7,20 @@ usage: comparison.py PROGRAMS OUT [--seconds S] [--only PART,...] [--gpus N] [--
 
 PROGRAMS: the folder with assay and its helpers. OUT: a folder for all that the parts write, while they run. Parts:
 
+  probes        kernels whose defaults a search chose, which asked no probes: at odd shapes, then under all probes at every size
+                (fusedops_kernels.py)
   cublas        forms of the bf16 product beside cuBLAS over the thirty published shapes (forms.py), which begins anew each time
-  products      the 24 published products that no run of all makers has reached (fusedops.sh)
+  products      the 16 published products that no run of all makers has reached (fusedops.sh)
   denominators  PyTorch over KernelBench, every eighth task first (denominators.py)
   tuners        what tuning costs, with three seeds (tuners.sh)
   published     the published candidates that were not reached: products with GELU, Helion's layer normalisation (published.py);
                 --checkout is LironKesem/KernelGeneration, and without it the part is left out
 
-Each part has seconds of its own, 1200 in all; --scale multiplies them. --seconds (540) ends a call, and the same command goes on
+Each part has seconds of its own, 1320 in all; --scale multiplies them. --seconds (540) ends a call, and the same command goes on
 with the part, and within it, where it was: OUT/comparison.json has what was used. --only takes parts in the order given. --plan
 prints what would be called, after it has written what the parts read. --table prints what there is, and calls nothing.
 
-  comparison.py build OUT --seconds 540       three times, in 22 minutes of a machine with four GPUs
+  comparison.py build OUT --seconds 540       three times, in 25 minutes of a machine with four GPUs
 """
 import json
 import os
@@ -29,10 +31,11 @@ import time
 
 import common
 
-LIMITS = {"cublas": 60, "products": 330, "denominators": 390, "tuners": 300, "published": 120}
+LIMITS = {"probes": 120, "cublas": 60, "products": 330, "denominators": 390, "tuners": 300, "published": 120}
 SHORTEST = 20  # seconds; a part is not begun with less
 GRACE = 45  # what is at work when a part's seconds are over may end
-REACHED = (5, 10, 15, 20, 25, 30)  # of the thirty products, in bench/results/nvidia-h100/makers_one_run.json
+REACHED = (5, 10, 15, 20, *range(21, 31))  # of the thirty products, in bench/results/nvidia-*/makers_one_run.json
+CHOSEN = "attention,layernorm,swiglu,batched_gemm"  # kernels whose defaults a search chose
 
 
 def write_products(path):
@@ -72,6 +75,9 @@ def command_of(part, options, seconds):
     python = os.environ.get("ASSAY_PYTHON", sys.executable)
     out, gpus = (lambda name: os.path.join(options.out, name)), str(options.gpus)
     shared = ["--seconds", seconds, "--gpus", gpus, "--device", options.device]
+    if part == "probes":
+        return [sys.executable, script("fusedops_kernels.py"), options.assay, out("probes.json"), "--only", CHOSEN, "--kinds",
+                "odd,probes", *shared], {}
     if part == "cublas":
         return [python, script("forms.py"), out("forms.json"), "matmul"], {}
     if part == "products":

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernels of kernels/fusedops on a GPU, expected and got: their twins, shapes that no tile divides, and what changed.
 
-usage: fusedops_kernels.py ASSAY OUT.json [--folder DIR] [--before DIR] [--only TEXT] [--kinds KIND,...] [--seconds S]
+usage: fusedops_kernels.py ASSAY OUT.json [--folder DIR] [--before DIR] [--only TEXT,...] [--kinds KIND,...] [--seconds S]
                            [--gpus N] [--each N] [--device D] [--table]
 
 In this order, over --gpus (1) GPUs with --each (1) processes on each:
@@ -11,9 +11,10 @@ In this order, over --gpus (1) GPUs with --each (1) processes on each:
   sizes   every kernel at its sweep (size01, ...), with a time; --before names a folder with the same files as they were, whose
           calls are timed in turn with these: `ratio` is the old time over the new one, with its interval
   odd     every kernel at its odd and thin shapes, without times
+  probes  every kernel at its sweep under all probes, without times: what a form does that other shapes do not take
 --seconds (540) ends the call, and the same command goes on where OUT.json ends. --only takes kernels whose name contains
-TEXT, --kinds takes kinds of the above, --folder the kernels of another folder (such as new default values, with --before
-kernels/fusedops). --table prints what OUT.json holds, and judges nothing.
+one of the texts, --kinds takes kinds of the above, --folder the kernels of another folder (such as new default values, with
+--before kernels/fusedops). --table prints what OUT.json holds, and judges nothing.
 
   mkdir before; for f in kernels/fusedops/*.cu; do git show 259f170d^:$f >before/$(basename $f); done
 """
@@ -29,7 +30,7 @@ import common
 FOLDER = "kernels/fusedops"
 TILES = {"M, K, N": ["M=2049, K=528, N=4112", "M=1000, K=2576, N=1008", "M=4099, K=144, N=4112"],
          "E, M, K, N": ["E=5, M=1001, K=520, N=1032", "E=64, M=130, K=264, N=648"]}
-KINDS = ("twin", "tiles", "sizes", "odd")
+KINDS = ("twin", "tiles", "sizes", "odd", "probes")
 
 
 def read_kernel(folder, name):
@@ -49,7 +50,7 @@ def read_workloads(task):
 def all_jobs(options):
     jobs = []
     for name in sorted(os.listdir(options.folder)):
-        if not name.endswith(".cu") or options.only not in name:
+        if not name.endswith(".cu") or not any(text in name for text in options.only):
             continue
         task, twins = read_kernel(options.folder, name)
         workloads = read_workloads(task)
@@ -57,6 +58,7 @@ def all_jobs(options):
         jobs += [("twin", name, task, "small", twin, expected) for twin, expected in [("", "pass"), *twins]]
         jobs += [("tiles", name, task, sizes, "", "pass") for sizes in TILES.get(dims, [])]
         jobs += [("sizes", name, task, w, "", "pass") for w in workloads if w.startswith("size")]
+        jobs += [("probes", name, task, w, "", "pass") for w in workloads if w.startswith("size")]
         jobs += [("odd", name, task, w, "", "pass") for w in workloads if re.match("odd|thin|decode|skew", w)]
     return sorted((job for job in jobs if job[0] in options.kinds), key=lambda job: KINDS.index(job[0]))
 
@@ -75,7 +77,7 @@ def judge(options, job, gpu):
         if old and os.path.exists(old):
             command += ["--baseline", old]
     else:
-        command += ["--no-timing"] + (["--define", twin] if twin else []) + (["--no-probes"] if kind != "twin" else [])
+        command += ["--no-timing"] + (["--define", twin] if twin else []) + (["--no-probes"] if kind not in ("twin", "probes") else [])
     environment = dict(os.environ, ASSAY_TASKS=os.path.join(common.ROOT, "tasks"), ASSAY_INCLUDE=os.path.join(common.ROOT, "include"))
     if options.device == "cuda":
         environment["CUDA_VISIBLE_DEVICES"] = common.visible(gpu)
@@ -125,7 +127,7 @@ class Options:
         self.before = common.option(arguments, "--before", "")
         self.before = os.path.realpath(self.before) if self.before else ""
         self.folder = os.path.realpath(common.option(arguments, "--folder", os.path.join(common.ROOT, FOLDER)))
-        self.only = common.option(arguments, "--only", "")
+        self.only = common.option(arguments, "--only", "").split(",")
         self.kinds = common.option(arguments, "--kinds", ",".join(KINDS)).split(",")
         if not set(self.kinds) <= set(KINDS):
             sys.exit(f"fusedops_kernels.py: --kinds takes some of {', '.join(KINDS)}")

@@ -61,7 +61,7 @@ class Comparison(unittest.TestCase):
         self.out, self.calls = os.path.join(self.folder.name, "out"), os.path.join(self.folder.name, "calls")
         self.programs, self.scripts = os.path.join(self.folder.name, "programs"), os.path.join(self.folder.name, "scripts")
         write(os.path.join(self.programs, "assay"), JUDGE)
-        for name in ("forms.py", "fusedops.sh", "denominators.py", "tuners.sh", "published.py"):
+        for name in ("fusedops_kernels.py", "forms.py", "fusedops.sh", "denominators.py", "tuners.sh", "published.py"):
             write(os.path.join(self.scripts, name), SCRIPT)
         os.makedirs(os.path.join(self.folder.name, "checkout/operators"))
 
@@ -83,12 +83,12 @@ class Comparison(unittest.TestCase):
 
     def test_what_the_parts_read(self):
         said = self.main(comparison, self.programs, self.out, "--plan", "--gpus", "4")
-        self.assertEqual(len(said.splitlines()), 5)
+        self.assertEqual(len(said.splitlines()), 6)
         self.assertIn("published: left out, as there is no --checkout", said)
         self.assertFalse(os.path.exists(os.path.join(self.out, "comparison.json")))
         with open(os.path.join(self.out, "products.parts"), encoding="utf-8") as file:
             parts = [line.split() for line in file]
-        self.assertEqual(len(parts), 24)
+        self.assertEqual(len(parts), 16)
         for task, workload in parts:
             self.assertIn(workload, fusedops_kernels.read_workloads(task))
 
@@ -101,9 +101,11 @@ class Comparison(unittest.TestCase):
             self.main(comparison, *arguments, how=how)
             first, states = self.called(), self.states()
             said = self.main(comparison, *arguments, how=how)
-        self.assertEqual([name for name, _, _ in first], ["forms.py", "fusedops.sh", "denominators.py", "tuners.sh", "published.py"])
+        self.assertEqual([name for name, _, _ in first], ["fusedops_kernels.py", "forms.py", "fusedops.sh", "denominators.py",
+                                                          "tuners.sh", "published.py"])
         self.assertEqual({part: s["done"] for part, s in states.items()},
-                         {"cublas": False, "products": False, "denominators": False, "tuners": True, "published": True})
+                         {"probes": True, "cublas": False, "products": False, "denominators": False, "tuners": True,
+                          "published": True})
         self.assertEqual(states["cublas"]["exit"], 3)
         self.assertGreaterEqual(states["denominators"]["seconds"], 1)
         self.assertLess(states["denominators"]["seconds"], 200)  # it was interrupted
@@ -111,7 +113,8 @@ class Comparison(unittest.TestCase):
         self.assertEqual([name for name, _, _ in self.called()[len(first):]], ["forms.py", "fusedops.sh"])
         self.assertRegex(said, r"denominators +\d+ +1 +1 +-?\d+  its seconds are used")
         self.assertRegex(said, r"products +\d+ +200 +2 +0  goes on with the same command")
-        self.assertEqual(first[1][2], {"PARTS": os.path.join(os.path.realpath(self.out), "products.parts"), "GPUS": "4", "EACH": "2",
+        self.assertEqual(first[0][1][first[0][1].index("--kinds") + 1], "odd,probes")
+        self.assertEqual(first[2][2], {"PARTS": os.path.join(os.path.realpath(self.out), "products.parts"), "GPUS": "4", "EACH": "2",
                                     "DEVICE": "cuda"})
 
     def test_what_is_wrong_is_said(self):
@@ -129,13 +132,20 @@ class Comparison(unittest.TestCase):
         shutil.copy(os.path.join(ROOT, "kernels/fusedops/bf16_swiglu.cu"), folder)
         found = os.path.join(self.out, "others.json")
         arguments = [os.path.join(self.programs, "assay"), found, "--folder", folder, "--before",
-                     os.path.join(ROOT, "kernels/fusedops"), "--only", "swiglu", "--kinds", "twin,sizes"]
+                     os.path.join(ROOT, "kernels/fusedops"), "--only", "swiglu,no_such", "--kinds", "twin,sizes"]
         said = self.main(fusedops_kernels, *arguments)
         self.assertIn("twin: 3 of 3 as expected", said)  # two twins, and the kernel itself
         self.assertIn("bf16_swiglu.cu: before / now 1.5000 in geometric mean over 5 shapes", said)
         for call in self.called():
             self.assertEqual(call[2], os.path.join(os.path.realpath(folder), "bf16_swiglu.cu"))
             self.assertEqual("--baseline" in call, "--no-probes" in call)  # twins are asked everything, sizes are timed
+        n = len(self.called())
+        self.main(fusedops_kernels, *arguments[:-1], "probes")
+        probed = self.called()[n:]
+        self.assertEqual(len(probed), 5)  # each size, asked everything
+        for call in probed:
+            self.assertIn("--no-timing", call)
+            self.assertNotIn("--no-probes", call)
         n = len(self.called())
         self.main(fusedops_kernels, *arguments)
         self.assertEqual(len(self.called()), n)
