@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "judge/form.h"
 #include "judge/record.h"
 #include "task/task.h"
@@ -369,6 +370,35 @@ struct finalist {
   int64_t id;
 };
 
+static bool take_verdict(void *arg, const struct store_verdict *v) {
+  struct finalist *f = arg;
+  f->right = v->reason == ASSAY_REASON_PASS;
+  f->ns = v->time_ns;
+  return true;
+}
+
+// The run's own verdict of the same source under the same settings: with it nothing is judged again. One that is right
+// and has no time is none, since the machine was not steady.
+static enum assay_status find_finalist(struct tuner *t, const struct assay_judge_options *o, struct finalist *f,
+                                       bool *found, struct assay_error *err) {
+  char settings[65], hash[HASH_HEX_BYTES], *source = NULL;
+  size_t n = 0;
+  struct store_verdict key;
+  enum assay_status status = assay_settings_hash(o, settings, err);
+  if (!status)
+    status = file_read(f->file, FORM_MOST_BYTES, &source, &n, err);
+  if (status)
+    return status;
+  hash_sha256_hex(source, n, hash);
+  base_free(source);
+  record_key(t->o->run, o, t->o->task_name, f->file, hash, settings, &key);
+  status = store_find(t->o->store, &key, &f->id, err);
+  if (!status && f->id)
+    status = store_get(t->o->store, f->id, take_verdict, f, err);
+  *found = !status && f->id && !(f->right && isnan(f->ns));
+  return status;
+}
+
 // Judges a configuration in full, with fresh entropy; the verdict goes to the store under the run's name.
 static enum assay_status judge_finalist(struct tuner *t, int64_t number, struct finalist *f, struct assay_error *err) {
   struct assay_judge_options o = *t->o->judging;
@@ -377,9 +407,12 @@ static enum assay_status judge_finalist(struct tuner *t, int64_t number, struct 
   enum assay_status status = write_source(t, number, f->file, sizeof f->file, err);
   o.candidate = f->file;
   o.seed = o.secret = 0;
+  bool found = false;
   if (!status)
+    status = find_finalist(t, &o, f, &found, err);
+  if (!status && !found)
     status = assay_judge(&o, &v, err);
-  if (status)
+  if (status || found)
     return status;
   record_key(t->o->run, &o, t->o->task_name, f->file, v.candidate_hash, v.settings_hash, &key);
   char *command = t->o->command ? t->o->command(t->o->command_arg, &o, &v) : NULL;

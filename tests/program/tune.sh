@@ -96,6 +96,8 @@ expect 0 "^[1-4] True True" points one
 points one >"$work/points.one"
 expect 0 "4 of 13|within 10 %" "${tune[@]}" --trials 4 --run one --parallel 2 --retime
 expect 0 "^$(sed 's/[][]/./g' "$work/points.one")$" points one
+# Neither does a finalist that has a time: no source has two in the run.
+expect 0 "^0$" python3 -c "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute(\"SELECT count(*) - count(DISTINCT candidate_hash) FROM verdict WHERE run = 'one' AND reason = 'pass' AND time_ns IS NOT NULL\").fetchone())" "$ASSAY_STORE"
 # The inputs of the trials follow from the seed, too: this is wrong by a factor that follows from the first of them.
 sed 's/y\[i \* n + j\] = /y[i * n + j] = (2 + ((const unsigned char *)a)[0] % 101) * /' "$source/tests/tuning/matmul.c" >"$work/by_input.c"
 factor() { # of the run NAME with what options follow
