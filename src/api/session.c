@@ -23,7 +23,7 @@ enum { MOST_STRUCT_BYTES = 1 << 16 };
 enum assay_status api_take(void *out, size_t known, const void *in, const char *what, struct assay_error *err) {
   size_t size = *(const size_t *)in;
   memset(out, 0, known);
-  if (size < sizeof size || size > MOST_STRUCT_BYTES)
+  if (size < sizeof size || size > MOST_STRUCT_BYTES || size % sizeof size) // all have pointers: none ends within one
     return error_set(err, ASSAY_ERR_USAGE, "set the size of the struct: {.size = sizeof(struct %s)}", what);
   for (size_t i = known; i < size; i++)
     if (((const char *)in)[i])

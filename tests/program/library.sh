@@ -129,7 +129,7 @@ static void plan(const char *target) {
 int main(void) {
   if (assay_session_open(NULL, &s, &err)) return puts(err.message), 3;
   const size_t size = sizeof(struct assay_request);
-  judge(-1, 0, size), judge(257, 0, size), judge(0, -1, size), judge(0, 0, (size_t)-1), judge(0, 0, (size_t)1 << 40);
+  judge(-1, 0, size), judge(257, 0, size), judge(0, -1, size), judge(0, 0, (size_t)-1), judge(0, 0, (size_t)1 << 40), judge(0, 0, 9);
   plan(""), plan("sm_9999"), plan("compute_90"), plan("sm_90a -G\n");
   assay_session_close(s);
   return 0;
@@ -143,8 +143,8 @@ cat answers
 row() { sed -n "$1p" answers; }
 for i in 1 2; do expect 0 "^-3 assay_request.threads is 1 to 256, or 0 for all CPUs, not -?[0-9]+$" row $i; done
 expect 0 "^-3 assay_request.budget_ns is a time in nanoseconds, .*, not -1$" row 3
-for i in 4 5; do expect 0 "^-3 set the size of the struct" row $i; done
-for i in 6 7 8 9; do expect 0 '^-3 a target is a GPU such as "sm_90a", not "' row $i; done
+for i in 4 5 6; do expect 0 "^-3 set the size of the struct" row $i; done
+for i in 7 8 9 10; do expect 0 '^-3 a target is a GPU such as "sm_90a", not "' row $i; done
 # The answer to given inputs, and what is said of inputs that are wrong.
 cat >given.c <<'C'
 #include <assay/assay.h>
