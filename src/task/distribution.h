@@ -47,9 +47,9 @@
 //                  rows of 64 elements
 //   above          c + |x|, x being the element so far; between: a + (b - a) * (|x| / (1 + |x|)). Both only where a
 //                  probe replaces the declared distribution
-//   stripes        along dimension k of extent n > 1: the elements whose index there is word(5, k) * n >> 32. Of
-//   several
-//                  such dimensions the last has none, where word(5, 8) of the first input is odd the first
+//   stripes        along dimension k of extent n > 1: the elements whose index there is word(5, k) * n >> 32. Where
+//                  several dimensions are such, the last has none, or, if word(5, 8) of the first input is odd, the
+//                  first
 //   special        word(4, k) * count >> 32 is the element that becomes NaN (k = 0), +Inf (1), -Inf (2), in this order
 //
 // regular, of m rows and n columns, x being what was drawn before: x / (1.5 sqrt(m)), and one more where a permutation
