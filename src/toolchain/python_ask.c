@@ -30,7 +30,7 @@ const char *const *python_builder_paths(const struct python_place *p, struct are
 enum { MOST_ARGUMENTS = 4 };
 static enum assay_status ask(const struct python_place *p, const char *folder,
                              const char *const arguments[MOST_ARGUMENTS], struct buf *text, struct assay_error *err) {
-  enum { SECONDS = 120, TEXT_BYTES = 16 << 10, N_OWN = 4, MOST_SETTINGS = 8 };
+  enum { SECONDS = 120, TEXT_BYTES = 16 << 10, FILE_BYTES = 16 << 20, N_OWN = 4, MOST_SETTINGS = 8 };
   struct arena arena = {0};
   struct sandbox_child child = {0};
   struct sandbox_end end = {0};
@@ -49,7 +49,11 @@ static enum assay_status ask(const struct python_place *p, const char *folder,
   for (int i = 0; i < MOST_SETTINGS && p->environment && p->environment[i]; i++)
     envp[N_OWN + i] = (char *)p->environment[i];
   const struct sandbox_policy policy = {
-      .role = SANDBOX_BUILDER, .folder = folder, .read_paths = python_builder_paths(p, &arena), .processes = 64};
+      .role = SANDBOX_BUILDER,
+      .folder = folder,
+      .read_paths = python_builder_paths(p, &arena),
+      .file_bytes = FILE_BYTES, // PyTorch imports dill where it is, which looks for a folder that can be written
+      .processes = 64};
   enum assay_status status =
       envp[1] && envp[2] && envp[3] && policy.read_paths ? ASSAY_OK : error_nomem(err, "asking the interpreter");
   if (!status)

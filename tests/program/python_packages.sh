@@ -32,6 +32,11 @@ except OSError:
 thread = threading.Thread(target=tempfile.gettempdir)
 thread.start()
 thread.join()
+if "facts" in sys.orig_argv:  # asked by doctor; what fails here or in a thread is printed only
+    try:
+        tempfile.gettempdir()
+    except OSError:
+        os._exit(1)
 sys.began_with_packages = True
 END
 cat >"$copy/relu.py" <<'END'
@@ -53,6 +58,8 @@ class ModelNew(torch.nn.Module):
         return torch.relu(x)
 END
 ASSAY_PYTHON=$copy/venv/bin/python "$1" judge kernelbench/1/19 "$copy/relu.py" --device cpu --no-timing --no-store
+said=$(ASSAY_PYTHON=$copy/venv/bin/python "$1" doctor) || :
+echo "$said" | grep "^python  *ok " || { echo "doctor cannot use this Python, which judges: $said"; exit 1; }
 
 # An environment without packages of its own: it reaches them by a .pth file alone.
 "$ASSAY_PYTHON" -m venv --without-pip "$copy/linked"
