@@ -115,7 +115,7 @@ EFFECTS = {
     "judge": JUDGE, "bench": BENCH,
     "make": MAKE,
     "tune": {name: (T + TT, it) for name, (_, it) in of_judge(T).items()} | {
-        "run": (T[:3] + TT, ["--run=x"]), "out": (T + TT, ["--out=kept"]), "trials": (T + TT, ["--trials=2"]), "retime": (T + TT, ["--retime"]), "no-probes": (T + [w for w in TT if w != "--no-probes"], ["--no-probes"]),
+        "run": (T[:3] + TT, ["--run=x"]), "out": (T + TT, ["--out=kept"]), "trials": (T + TT, ["--trials=2"]), "no-probes": (T + [w for w in TT if w != "--no-probes"], ["--no-probes"]),
         "workload": (T + TT, ["--workload=M=9, N=8, K=8"]), "define": (T + TT, ["--define=IDENTITY"]),
         "store": (T + TT, ["--store", NOWHERE]),
         "baseline": (T + TT, ["--baseline", NOWHERE]),
@@ -144,7 +144,7 @@ EFFECTS = {
     "compare": {"store": (["t", "u"], ["--store", NOWHERE]), "json": (["t", "u"], ["--json"]), "color": (["nosuch", "s"], ["--color=always"])},
     "compare --with": sized(of_judge(MAKES)) | {
         "with": (MAKES + TQ, ["--with=files:TUNED,tune:TUNED"]), "run": (MAKES + TQ, ["--run=x"]),
-        "scorecard": (MAKES + TQ, ["--scorecard"]), "tuning-seeds": (BY_TUNE, ["--tuning-seeds=2"]), "retime": (BY_TUNE, ["--retime"]), "workload": (MAKES + TQ, ["--workload=M=9, N=8, K=8"]),
+        "scorecard": (MAKES + TQ, ["--scorecard"]), "tuning-seeds": (BY_TUNE, ["--tuning-seeds=2"]), "workload": (MAKES + TQ, ["--workload=M=9, N=8, K=8"]),
         "color": (["nosuch"] + MAKES[1:], ["--color=always"]), "progress": (MAKES + TQ, ["--progress=none"]),
         "store": (MAKES + TQ, ["--store", NOWHERE])},
     "report": {"html": ([], ["--html=h"]), "sources": (["--html=h"], ["--sources", NOWHERE]), "tasks": (["--html=h"], ["--tasks", NOWHERE]),
@@ -179,7 +179,7 @@ LATER = {f"{command} {name}" for command in ("make", "tune", "compare --with") f
 # How many at once: all that comes out stays as it is.
 SAME = {"tune parallel": (T + TT, ["--parallel=2"]), "make parallel": (M + KEPT, ["--parallel=2"]),
         "report threads": (["--html=h"], ["--threads=2"])}
-ELSEWHERE = {"compare --with tuning-seconds": ("tests/program/side.sh", "--tuning-seconds")} | {f"tune {option}": ("tests/program/tune.sh", f"--{option}") for option in ("budget-seconds", "give-up", "finalists", "seed", "progress")} | {
+ELSEWHERE = {"compare --with tuning-seconds": ("tests/program/side.sh", "--tuning-seconds"), "compare --with retime": ("tests/program/tune.sh", "--retime")} | {f"tune {option}": ("tests/program/tune.sh", f"--{option}") for option in ("budget-seconds", "give-up", "finalists", "seed", "progress", "retime")} | {
              "serve address": ("tests/program/options.py", "--address="),
              "judge watch": ("tests/program/formats.sh", "--watch"), "doctor calibrate": ("tests/program/cli.sh", "--calibrate"),
              "doctor yes": ("tests/program/faults.sh", "--calibrate --yes"), "plan export name": ("tests/program/cli.sh", "export .* --name"),

@@ -110,6 +110,14 @@ factor by_input3 --seed 9 >"$work/factor3"
 expect 0 "constant factor" cat "$work/factor1"
 expect 0 "are identical" diff -sq "$work/factor1" "$work/factor2"
 expect 1 "differ" diff -sq "$work/factor1" "$work/factor3"
+# In a comparison of makers the search's points are timed anew if that is asked, too.
+sed 's/ROWS 4,1,8/ROWS 4,1/; s/LANES 8,1,4/LANES 8/' "$source/tests/tuning/matmul.c" >"$work/few.c"
+compared() { # compared RUN [OPTION]: whether a trial was
+  "$assay" compare $task --with "tune:$work/few.c" --workload ragged1 --threads 2 --no-probes --checks 1 --run "$@" >/dev/null 2>&1
+  sqlite "$ASSAY_STORE" "SELECT sum(tuner_ns IS NOT NULL) > 0 FROM trial WHERE run LIKE ? || ',%'" "$1"
+}
+expect 0 "^\(0,\)$" compared beside
+expect 0 "^\(1,\)$" compared anew --retime
 # The finalists' inputs do not, or a kernel could be made for them: their seeds are never the search's.
 for run in one three; do sqlite "$ASSAY_STORE" "SELECT seed FROM verdict WHERE run = ? LIMIT 1" $run >"$work/seed.$run"; done
 "${tune[@]}" --trials 4 --run again --parallel 2 >/dev/null 2>&1
