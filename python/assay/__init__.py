@@ -15,7 +15,7 @@ from .library import version
 from .tasks import Task, import_task
 from .verdict import Check, Reason, Timing, Verdict
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["BusyError", "Check", "CorruptError", "EnvironmentFault", "Error", "InvalidError", "Judge", "JudgeFailed",
            "LimitError", "MemoryFault", "NotFoundError", "Reason", "Task", "Timing", "UsageError", "Verdict",
            "import_task", "judge", "judge_async", "judge_many", "version"]
