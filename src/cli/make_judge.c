@@ -70,20 +70,13 @@ static enum assay_status judge_candidate(struct make *m, struct engine_candidate
                                          struct assay_error *err) {
   struct assay_judge_options *o = &m->judging.options;
   struct store_verdict key;
-  char settings[65], hash[HASH_HEX_BYTES], *source = NULL;
-  size_t n = 0;
+  struct record_hashes hashes;
   o->task = c->task->path;
   enum assay_status status = cli_use_candidate(&m->judging, c->file, true, err);
   if (!status)
-    status = assay_settings_hash(o, settings, err);
+    status = record_key_of_file(run, o, c->task->name, c->file, &hashes, &key, err);
   if (!status)
-    status = file_read(c->file, FORM_MOST_BYTES, &source, &n, err);
-  if (status)
-    return status;
-  hash_sha256_hex(source, n, hash);
-  base_free(source);
-  record_key(run, o, c->task->name, c->file, hash, settings, &key);
-  status = store_find(m->store, &key, &c->verdict, err); // judged by a process that ended before it could say so
+    status = store_find(m->store, &key, &c->verdict, err); // judged by a process that ended before it could say so
   return status || c->verdict ? status : judge_now(m, c, &key, err);
 }
 

@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/file.h"
-#include "base/hash.h"
 #include "cli/argv.h"
 #include "cli/json.h"
 #include "judge/record.h"
@@ -151,25 +149,19 @@ static enum assay_status judge(struct side *s, int m, struct side_shape *shape, 
                                struct assay_error *err) {
   struct assay_judge_options *o = &s->judging.options;
   struct store_verdict key;
-  char settings[65], hash[HASH_HEX_BYTES], run[SIDE_RUN_BYTES], *source = NULL;
-  size_t n = 0;
+  struct record_hashes hashes;
+  char run[SIDE_RUN_BYTES];
   int64_t id = 0;
   bool probes = o->probes;
   o->probes = probes && !c->one_shape;
   side_run_of(s, m, run);
   enum assay_status status = cli_use_candidate(&s->judging, c->file, true, err);
   if (!status)
-    status = assay_settings_hash(o, settings, err);
+    status = record_key_of_file(run, o, shape->task, c->label, &hashes, &key, err);
   if (!status)
-    status = file_read(c->file, FORM_MOST_BYTES, &source, &n, err);
-  if (!status) {
-    hash_sha256_hex(source, n, hash);
-    record_key(run, o, shape->task, c->label, hash, settings, &key);
     status = store_find(s->store, &key, &id, err);
-  }
   if (!status && id == 0)
     status = judge_now(s, c, &key, &id, err);
-  base_free(source);
   o->probes = probes;
   if (!status && id == 0) // the machine failed, and says why
     status = error_set(err, ASSAY_ERR_ENVIRONMENT, "%s cannot be judged here", c->label);

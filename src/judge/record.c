@@ -6,6 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/file.h"
+#include "judge/form.h"
 #include "judge/machine.h"
 
 void record_key(const char *run, const struct assay_judge_options *o, const char *task_name, const char *candidate,
@@ -18,6 +20,22 @@ void record_key(const char *run, const struct assay_judge_options *o, const char
                                 .candidate = candidate,
                                 .candidate_hash = candidate_hash,
                                 .settings_hash = settings_hash};
+}
+
+enum assay_status record_key_of_file(const char *run, const struct assay_judge_options *o, const char *task_name,
+                                     const char *candidate, struct record_hashes *hashes, struct store_verdict *out,
+                                     struct assay_error *err) {
+  char *source = NULL;
+  size_t n = 0;
+  enum assay_status status = assay_settings_hash(o, hashes->settings, err);
+  if (!status)
+    status = file_read(o->candidate, FORM_MOST_BYTES, &source, &n, err);
+  if (status)
+    return status;
+  hash_sha256_hex(source, n, hashes->candidate);
+  base_free(source);
+  record_key(run, o, task_name, candidate, hashes->candidate, hashes->settings, out);
+  return ASSAY_OK;
 }
 
 void record_fill(const struct assay_verdict *v, struct store_verdict *out) {

@@ -11,7 +11,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "judge/form.h"
 #include "judge/record.h"
 #include "task/task.h"
@@ -381,18 +380,11 @@ static bool take_verdict(void *arg, const struct store_verdict *v) {
 // and has no time is none, since the machine was not steady.
 static enum assay_status find_finalist(struct tuner *t, const struct assay_judge_options *o, struct finalist *f,
                                        bool *found, struct assay_error *err) {
-  char settings[65], hash[HASH_HEX_BYTES], *source = NULL;
-  size_t n = 0;
+  struct record_hashes hashes;
   struct store_verdict key;
-  enum assay_status status = assay_settings_hash(o, settings, err);
+  enum assay_status status = record_key_of_file(t->o->run, o, t->o->task_name, f->file, &hashes, &key, err);
   if (!status)
-    status = file_read(f->file, FORM_MOST_BYTES, &source, &n, err);
-  if (status)
-    return status;
-  hash_sha256_hex(source, n, hash);
-  base_free(source);
-  record_key(t->o->run, o, t->o->task_name, f->file, hash, settings, &key);
-  status = store_find(t->o->store, &key, &f->id, err);
+    status = store_find(t->o->store, &key, &f->id, err);
   if (!status && f->id)
     status = store_get(t->o->store, f->id, take_verdict, f, err);
   *found = !status && f->id && !(f->right && isnan(f->ns));

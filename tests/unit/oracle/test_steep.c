@@ -2,6 +2,8 @@
 // modules: compare onnx oracle/cuda
 // The error scale of exponentials whose argument errs by about one: in a second look it covers their long tail, on the
 // CPU and on a device alike. Where arguments err little it stays what it was.
+#include <string.h>
+
 #include "gpu_graph.h"
 
 #include "oracle/run.h"
@@ -81,6 +83,20 @@ static void test_tails_are_covered(void **state) {
   }
 }
 
+// The scales of the first output, on the CPU and on the device.
+static void make_scales(const struct graph_case *c, const struct arith *look, int count, float *cpu, float *device) {
+  struct assay_error err = {0};
+  struct oracle_answer here;
+  struct gpu_answer there;
+  assert_int_equal(oracle_answer_make(&c->model.flat, c->in, look, PASSES, 2, &here, &err), ASSAY_OK);
+  assert_int_equal(gpu_answer_make(graph_device, &c->model.flat, c->gpu_in, look, PASSES, &there, &err), ASSAY_OK);
+  memcpy(cpu, here.sigma[0], (size_t)count * sizeof *cpu);
+  assert_int_equal(compute_download(graph_device, device, there.sigma[0], (size_t)count * sizeof *device, &err),
+                   ASSAY_OK);
+  gpu_answer_release(graph_device, &there);
+  oracle_answer_release(&here);
+}
+
 // x a + z b cancels, and both products are numbers of single precision, or so near that hardly any pass rounds them
 // otherwise. A second look has passes on a coarser grid, on the CPU and on a device, where a graph of single elements
 // has a way of its own.
@@ -99,22 +115,14 @@ static void test_products_on_the_grid(void **state) {
     gpu_array_release(graph_device, &c.gpu_in[i]);
     c.gpu_in[i] = graph_upload(&c.in[i]);
   }
-  struct arith again = fp32(true);
-  struct assay_error err = {0};
-  struct oracle_answer cpu;
-  struct gpu_answer device;
-  float sigma[COUNT];
-  assert_int_equal(oracle_answer_make(&c.model.flat, c.in, &again, PASSES, 2, &cpu, &err), ASSAY_OK);
-  assert_int_equal(gpu_answer_make(graph_device, &c.model.flat, c.gpu_in, &again, PASSES, &device, &err), ASSAY_OK);
-  assert_int_equal(compute_download(graph_device, sigma, device.sigma[0], sizeof sigma, &err), ASSAY_OK);
+  const struct arith again = fp32(true);
+  float cpu[COUNT], device[COUNT];
+  make_scales(&c, &again, COUNT, cpu, device);
   for (int i = 0; i < COUNT; i++) {
-    print_message("%s%.3g %.3g", i ? ", " : "units of 2^-24: ", (double)cpu.sigma[0][i] * 0x1p24,
-                  (double)sigma[i] * 0x1p24);
-    assert_true(cpu.sigma[0][i] > 0x1p-26f && cpu.sigma[0][i] < 0x1p-22f);
-    assert_true(sigma[i] > 0x1p-26f && sigma[i] < 0x1p-22f);
+    print_message("%s%.3g %.3g", i ? ", " : "units of 2^-24: ", (double)cpu[i] * 0x1p24, (double)device[i] * 0x1p24);
+    assert_true(cpu[i] > 0x1p-26f && cpu[i] < 0x1p-22f);
+    assert_true(device[i] > 0x1p-26f && device[i] < 0x1p-22f);
   }
-  gpu_answer_release(graph_device, &device);
-  oracle_answer_release(&cpu);
   graph_end(&c);
 }
 
@@ -123,25 +131,18 @@ static void test_products_on_the_grid(void **state) {
 static void test_log_sum_exp_of_a_loss(void **state) {
   (void)state;
   static const struct graph_draw near_1000 = {.low = 999, .high = 1001};
+  const struct arith first = fp32(false);
   struct graph_case c;
-  struct arith first = fp32(false);
-  struct assay_error err = {0};
-  struct oracle_answer cpu;
-  struct gpu_answer device;
-  float sigma[4];
+  float cpu[4], device[4];
   graph_begin(&c,
               "(float[4,3] x) => (float[4] y) <int64[4] t = {1, 0, 2, 2}> "
               "{ y = SoftmaxCrossEntropyLoss<reduction = \"none\">(x, t) }",
               &near_1000);
-  assert_int_equal(oracle_answer_make(&c.model.flat, c.in, &first, PASSES, 2, &cpu, &err), ASSAY_OK);
-  assert_int_equal(gpu_answer_make(graph_device, &c.model.flat, c.gpu_in, &first, PASSES, &device, &err), ASSAY_OK);
-  assert_int_equal(compute_download(graph_device, sigma, device.sigma[0], sizeof sigma, &err), ASSAY_OK);
+  make_scales(&c, &first, 4, cpu, device);
   for (int i = 0; i < 4; i++) {
-    assert_true(cpu.sigma[0][i] > 0x1p-18f && cpu.sigma[0][i] < 0x1p-13f);
-    assert_true(sigma[i] > 0x1p-18f && sigma[i] < 0x1p-13f);
+    assert_true(cpu[i] > 0x1p-18f && cpu[i] < 0x1p-13f);
+    assert_true(device[i] > 0x1p-18f && device[i] < 0x1p-13f);
   }
-  gpu_answer_release(graph_device, &device);
-  oracle_answer_release(&cpu);
   graph_end(&c);
 }
 
