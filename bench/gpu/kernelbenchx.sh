@@ -10,7 +10,8 @@
 #
 #   ladders      eager PyTorch at every size of the ladders: OUT/kernelbenchx_eager.json. It goes on from the file of this
 #                model of GPU in bench/results, and first takes what no other model's file has
-#   honest       every CUDA kernel of tools/tasks/honest_kernels.py and its twins, 20 seeds: OUT/kernelbenchx_seeds.json
+#   honest       every CUDA kernel of tools/tasks/honest_kernels.py and its twins, 20 seeds: OUT/kernelbenchx_seeds.json, which
+#                goes on in the same way
 #   kernels      the same kernels timed beside eager PyTorch at size05, for `assay score A B --devices`: OUT/kernels.jsonl
 #   level4       the models of transformers at full: OUT/level4_full.json, which goes on in the same way; last those models
 #                that passed on another model of GPU
@@ -22,7 +23,7 @@
 #
 # KERNELBENCHX names a checkout of github.com/BonnieW05/KernelBenchX at fd41922, which graders and equivalence read.
 set -u
-[ $# -ge 3 ] || { sed -n 's/^# \{0,1\}//; 3,23p' "$0" >&2; exit 2; }
+[ $# -ge 3 ] || { sed -n 's/^# \{0,1\}//; 3,24p' "$0" >&2; exit 2; }
 programs=$(cd "$1" && pwd) || exit 2
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
@@ -70,6 +71,7 @@ ladders() {
 }
 
 honest() {
+  begin_with kernelbenchx_seeds.json
   "$python" tools/tasks/honest_kernels.py "$out/honest" --cuda
   part honest "$python" bench/gpu/seeds.py "$assay" "$out/kernelbenchx_seeds.json" "$out/honest" kernelbenchx \
     --seconds "$limit" --each "$each"

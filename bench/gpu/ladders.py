@@ -56,6 +56,9 @@ class Ladders:
     def passed(self):
         return sum(row["verdict"] == "pass" for row in self.rows.values())
 
+    def tried(self, task, workload):
+        return (task, workload) in self.rows
+
     def done(self, task, workload):
         row = self.rows.get((task, workload))
         return row is not None and (row["verdict"] == "pass" or row["detail"].startswith(ALONE))
@@ -156,9 +159,12 @@ class Benches:
             thread.join()
 
 
-def missing_of(options, *done):
-    """The sizes that none of these files has."""
-    found = {task: [w for w in ladder if not any(d.done(task, w) for d in done)] for task, ladder in options.ladders.items()}
+def missing_of(options, ladders, others, alone):
+    """The sizes that a stage is for: those that no file has, or, alone, those of this file that are not done."""
+    def missing(task, w):
+        return not ladders.done(task, w) if alone else not any(d.tried(task, w) for d in (ladders, *others))
+
+    found = {task: [w for w in ladder if missing(task, w)] for task, ladder in options.ladders.items()}
     return {task: workloads for task, workloads in found.items() if workloads}
 
 
@@ -212,7 +218,7 @@ def main():
         benches = Benches(options, ladders, store, log)
         stages = [(options.each, False, others) for others in ((options.after, []) if options.after else ([],))]
         for each, alone, others in [*stages, (1, True, [])]:
-            missing = missing_of(options, ladders, *others)
+            missing = missing_of(options, ladders, others, alone)
             if missing and time.monotonic() < end:
                 benches.run(missing, each, alone, end)
         ladders.write()

@@ -11,9 +11,9 @@ processors; a bench has a few kernels, and takes the next ones, of the next roun
 after --seconds (540), and none after a round of which nothing passed; OUT.json is written after every bench. The same
 command goes on where it ends; a round that had been begun is begun again.
 
-OUT.json: "kernels" is {name: [honest judged, honest passed, worst part of a limit, twins judged, twins refused]}; what is
-not as expected is in "surprises", with seed, secret and what was said. Exit code 1 where there are any, or where something
-could not be judged.
+OUT.json: "calls" has each call's command, commit and machine. "kernels" is {name: [honest judged, honest passed, worst part
+of a limit, twins judged, twins refused]}; what is not as expected is in "surprises", with seed, secret and what was said.
+Exit code 1 where there are any, or where something could not be judged.
 """
 import concurrent.futures
 import json
@@ -30,6 +30,7 @@ import time
 import common
 
 FEW = 5  # kernels of one bench
+CALL = ("command", "date", "commit", "machine", "gpus", "cpus")
 
 
 class Options:
@@ -142,12 +143,16 @@ def main():
     begin, words = time.monotonic(), " ".join(sys.argv[2:])
     o = Options(sys.argv[1:])
     paths = sorted(p for p in o.folder.iterdir() if re.search(r"^// assay: task ", p.read_text(errors="replace"), re.M))
-    result = {"what": "kernels judged with other seeds each time: bench/gpu/seeds.py", "command": f"bench/gpu/seeds.py ASSAY {words}",
-              "date": time.strftime("%Y-%m-%d"), "commit": common.run(["git", "rev-parse", "--short=12", "HEAD"])[2].decode().strip(),
-              "machine": common.machine(), "gpus": o.gpus, "cpus": len(os.sched_getaffinity(0)), "rounds": 0, "not_judged": 0,
+    result = {"what": "kernels judged with other seeds each time: bench/gpu/seeds.py", "calls": [], "rounds": 0, "not_judged": 0,
               "seconds": 0, "kernels": {}, "surprises": [], "failures": []}
     if o.out.exists():
-        result |= json.loads(o.out.read_text())
+        found = json.loads(o.out.read_text())
+        first = {name: found.pop(name) for name in CALL if name in found}  # of a file that had one call
+        result |= {"calls": [first]} | found if first else found
+    call = {"command": f"bench/gpu/seeds.py ASSAY {words}", "date": time.strftime("%Y-%m-%d"),
+            "commit": common.run(["git", "rev-parse", "--short=12", "HEAD"])[2].decode().strip(), "machine": common.machine(),
+            "gpus": o.gpus, "cpus": len(os.sched_getaffinity(0)), "rounds_before": result["rounds"]}
+    result["calls"].append(call)
     before = result["seconds"]
     write(o, result, begin, before)
     Rounds(o, result, paths, lambda: write(o, result, begin, before)).run()

@@ -88,7 +88,16 @@ class Scripts(unittest.TestCase):
         self.assertEqual((code, found["rounds"], found["kernels"]["a.cu"]), (1, 3, [3, 3, 0.25, 3, 3]))
         self.assertIn("3 rounds: ", said)
         self.assertEqual(len(self.seeds("--seeds", "4")[2]), 2)
-        self.assertEqual(self.seeds("--seeds", "4")[2], [])
+        self.assertEqual([call["rounds_before"] for call in self.seeds("--seeds", "4")[3]["calls"]], [0, 3, 4])
+
+    def test_seeds_go_on_from_one_call(self):
+        """A file of before there were calls is one call, and its verdicts count."""
+        old = {"command": "c", "commit": "f00", "rounds": 1, "seconds": 9, "kernels": {"a.cu": [1, 1, 0.5, 1, 1]}}
+        self.out.write_text(json.dumps(old))
+        _, _, asked, found = self.seeds("--seeds", "2")
+        self.assertEqual((len(asked), found["rounds"], found["kernels"]["a.cu"]), (2, 2, [2, 2, 0.5, 2, 2]))
+        self.assertEqual((found["calls"][0], len(found["calls"])), ({"command": "c", "commit": "f00"}, 2))
+        self.assertNotIn("commit", found)
 
     def test_seeds_give_up(self):
         """Nothing passes: no bench is begun once a round is whole, and so few of 40. No time: none at all."""

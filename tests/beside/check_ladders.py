@@ -63,9 +63,9 @@ class Ladders(unittest.TestCase):
             json.dump(OLD, file)
         os.chmod(self.judge, stat.S_IRWXU)
 
-    def call(self, *arguments):
+    def call(self, *arguments, gpus="2"):
         text, asked = io.StringIO(), self.judge + ".asked"
-        given = ["ladders.py", self.judge, self.out, "--device", "cpu", "--gpus", "2", "--suite", "x", *arguments]
+        given = ["ladders.py", self.judge, self.out, "--device", "cpu", "--gpus", gpus, "--suite", "x", *arguments]
         with mock.patch.object(sys, "argv", given), contextlib.redirect_stdout(text):
             ladders.main()
         with open(self.out, encoding="utf-8") as file:
@@ -73,7 +73,8 @@ class Ladders(unittest.TestCase):
         questions = []
         if os.path.exists(asked):
             with open(asked, encoding="utf-8") as file:
-                questions = sorted(file.read().split("\n")[:-1])
+                self.order = file.read().split("\n")[:-1]
+            questions = sorted(self.order)
             os.remove(asked)
         return text.getvalue(), questions, {tuple(row[:2]): dict(zip(found["columns"], row)) for row in found["rows"]}, found["calls"]
 
@@ -90,6 +91,18 @@ class Ladders(unittest.TestCase):
         self.assertIn("x/b size02: wrong_value: alone: why", text)
         self.assertEqual((calls[0]["date"], calls[1]["passed"]), ("2026-11-27", 4))
         self.assertEqual(self.call()[1], [])
+
+    def test_order(self):
+        """What was refused before is judged again at the end and alone, what another file has after what none has."""
+        with open(self.out, "w", encoding="utf-8") as file:
+            columns = ["task", "workload", "verdict", "detail"]
+            json.dump({"columns": columns, "rows": [["x/b", "size02", "wrong_value", "why"]]}, file)
+        other = os.path.join(self.folder.name, "other.json")
+        with open(other, "w", encoding="utf-8") as file:
+            json.dump({"columns": columns, "rows": [["x/a", f"size0{i}", "pass", ""] for i in (1, 2, 3)]}, file)
+        self.call("--after", other, "--each", "1", gpus="1")
+        self.assertEqual(self.order, ["x/b size01", "x/b size03", "x/a size01", "x/a size02", "x/a size03",
+                                      "x/b size03", "x/b size02", "x/b size03"])
 
     def test_ends(self):
         """When the time is over, what a bench at hand has judged counts; the next call asks for the rest alone."""
