@@ -414,6 +414,17 @@ static enum assay_status find_device(struct cuda *c, int index, struct assay_err
   return status;
 }
 
+// After a fault of a kernel no context can be made in the same process (CUresult in CUDA's driver API).
+static enum assay_status make_context(struct cuda *c, struct assay_error *err) {
+  char text[CUDA_RESULT_TEXT_BYTES];
+  enum cu_result result = c->d->cuCtxCreate(&c->context, CU_CTX_SCHED_AUTO, c->device);
+  if (result != CUDA_ERROR_ILLEGAL_ADDRESS && result != CUDA_ERROR_LAUNCH_FAILED)
+    return cuda_check(c->d, result, "make a context on the GPU", err);
+  return error_set(err, ASSAY_ERR_ENVIRONMENT,
+                   "cannot make a context on the GPU: a kernel of this process failed before (%s); start it again",
+                   cuda_result_text(c->d, result, text));
+}
+
 static enum assay_status cuda_init(struct cuda *c, const struct compute_options *o, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   if (o->nvrtc && !(c->nvrtc_path = base_strndup(o->nvrtc, strlen(o->nvrtc))))
@@ -425,8 +436,7 @@ static enum assay_status cuda_init(struct cuda *c, const struct compute_options 
   if (!status)
     status = find_device(c, o->device, err);
   if (!status)
-    status = cuda_check(c->d, c->d->cuCtxCreate(&c->context, CU_CTX_SCHED_AUTO, c->device), "make a context on the GPU",
-                        err);
+    status = make_context(c, err);
   if (!status)
     status = cuda_check(c->d, c->d->cuStreamCreate(&c->stream, CU_STREAM_NON_BLOCKING), "make a stream", err);
   return status;
