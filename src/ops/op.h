@@ -62,6 +62,17 @@ struct op_start {
   double factor;
 };
 
+// What a sum or mean adds up is made by sums or means itself: the nodes that make it, the innermost first, each with
+// its inputs. A kernel may add all their terms in one accumulator.
+enum { OP_NESTED = 4, OP_NESTED_INPUTS = 2 };
+struct op_nested {
+  int n;
+  struct {
+    const struct node *node;
+    const struct array *in[OP_NESTED_INPUTS]; // NULL where left out
+  } of[OP_NESTED];
+};
+
 // One evaluation. out[i].bits is allocated (not cleared) for outputs the node has, with inferred dtype and shape; it is
 // NULL for optional outputs left out.
 struct op_eval {
@@ -77,6 +88,7 @@ struct op_eval {
   float *sigma;
   bool has_sigma;
   const struct array *centre; // of a reduction of squared deviations in a contract pass: their mean; else NULL
+  struct op_nested nested;    // of a sum of sums in a pass where one accumulator counts (arith.one_lane)
   int n_starts;               // of a contraction in a contract pass
   struct op_start starts[OP_STARTS];
 };

@@ -81,6 +81,12 @@ static double finish_root(const struct arith *a, struct partial *p, int64_t n) {
   return arith_round(a, &p->noise, sqrt(finish_sum(a, p, n)));
 }
 
+// The error alone.
+static double finish_lost(const struct arith *a, struct partial *p, int64_t n) {
+  double lost = finish_sum(a, p, n) - p->y;
+  return isfinite(lost) ? lost : 0;
+}
+
 static double finish_log(const struct arith *a, struct partial *p, int64_t n) {
   return arith_round_ulps(a, &p->noise, log(finish_sum(a, p, n)), 1);
 }
@@ -152,6 +158,7 @@ static int64_t divide(int64_t y, int64_t n) {
 
 static const struct reduction reduce_sum = {
     .add = add_sum, .join = join_sums, .finish = finish_sum, .step = step_sum, .flops = 1};
+static const struct reduction reduce_lost = {.add = add_sum, .join = join_sums, .finish = finish_lost};
 const struct reduction reduce_mean = {
     .add = add_sum, .join = join_sums, .finish = finish_mean, .step = step_sum, .mean = divide, .flops = 1};
 const struct reduction reduce_l1 = {
@@ -382,6 +389,74 @@ static void round_centred(struct op_eval *c, const struct reduction *r) {
   }
 }
 
+static bool makes_mean(const struct node *n) {
+  return strcmp(n->op->name, "ReduceMean") == 0;
+}
+
+// Of the terms that are left of `dims` after a reduction over `axes`: which dimension of the terms each one is.
+static int keep_dims(const struct node *n, unsigned axes, int rank, int *dims) {
+  bool keep = node_int(n, "keepdims", 1) != 0;
+  int left = 0;
+  for (int d = 0; d < rank; d++)
+    if (!(axes >> d & 1))
+      dims[left++] = dims[d];
+    else if (keep)
+      dims[left++] = -1; // of one element
+  return left;
+}
+
+bool reduce_flatten(const struct op_nested *nested, const struct node *node, const struct shape *x, unsigned axes,
+                    unsigned *flat, double *part) {
+  int dims[SHAPE_MAX_RANK], rank = nested->of[0].in[0]->shape.rank;
+  double terms = 1, length = 1;
+  *flat = 0;
+  *part = 1;
+  for (int d = 0; d < rank; d++)
+    dims[d] = d;
+  for (int i = 0; i <= nested->n; i++) {
+    const struct node *n = i < nested->n ? nested->of[i].node : node;
+    const struct shape *of = i < nested->n ? &nested->of[i].in[0]->shape : x;
+    unsigned now = axes;
+    struct op_infer infer = {.node = n, .n_in = n->n_inputs};
+    if (i < nested->n) {
+      infer.in = nested->of[i].in;
+      if (reduce_axes(&infer, &now, NULL) != ASSAY_OK)
+        return false;
+    }
+    length = 1;
+    for (int d = 0; d < rank; d++)
+      if (now >> d & 1) {
+        length *= (double)of->dims[d];
+        *flat |= dims[d] >= 0 ? 1u << dims[d] : 0;
+      }
+    terms *= length;
+    *part /= makes_mean(n) ? length : 1;
+    rank = keep_dims(n, now, rank, dims);
+  }
+  return length > 1 && terms > 0 && terms <= ARITH_LANE_LENGTH;
+}
+
+// What one accumulator for all terms of a sum of sums loses besides, in any order.
+static enum assay_status add_nested(struct op_eval *c, unsigned axes, struct assay_error *err) {
+  const struct array *x = c->nested.of[0].in[0];
+  struct arith arith = c->arith;
+  struct reduce_work w = {.r = &reduce_lost, .arith = &arith, .x = x->f64};
+  unsigned flat;
+  double part;
+  if (!reduce_flatten(&c->nested, c->node, &c->in[0]->shape, axes, &flat, &part))
+    return ASSAY_OK;
+  arith.key = noise_derive(arith.key, REDUCE_NESTED);
+  rows_init(&w.rows, &x->shape, flat, NULL);
+  w.first = arith_first(w.arith, w.rows.count, x->shape.dims[0]);
+  w.y = arena_calloc(c->scratch, (size_t)w.rows.count + 1, sizeof *w.y);
+  enum assay_status status = w.y ? ASSAY_OK : error_nomem(err, "a sum of sums");
+  if (!status)
+    status = reduce_f64(&w, c->threads, c->scratch, err);
+  for (int64_t i = 0; !status && i < w.rows.count; i++)
+    c->out[0].f64[i] += part * w.y[i];
+  return status;
+}
+
 static enum assay_status reduce_eval(struct op_eval *c, const struct reduction *r, struct assay_error *err) {
   struct op_infer as_infer = op_infer_of(c);
   unsigned axes;
@@ -390,6 +465,8 @@ static enum assay_status reduce_eval(struct op_eval *c, const struct reduction *
     status = reduce_over(c, r, axes, err);
   if (!status && c->centre && reduce_is_centred(&c->in[0]->shape, &c->centre->shape, axes))
     round_centred(c, r);
+  if (!status && c->nested.n > 0 && dtype_is_float(c->in[0]->dtype))
+    status = add_nested(c, axes, err);
   return status;
 }
 

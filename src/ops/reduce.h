@@ -11,8 +11,15 @@ extern const struct reduction reduce_mean, reduce_max, reduce_l1, reduce_l2;
 // Whether `centre` has one element for each row of x, 1 where x is reduced.
 bool reduce_is_centred(const struct shape *x, const struct shape *centre, unsigned axes);
 
-// The stream of what a sum of squared deviations errs more.
+// The streams of what a sum of squared deviations errs more, and a sum of sums.
 #define REDUCE_CENTRE 3
+#define REDUCE_NESTED 4
+
+// The dimensions of the innermost sum's terms that a sum of sums over `axes` of its input goes over, and the part of
+// their sum that its result is, where means are among them. False where they are not known, are too many for one
+// accumulator, or nothing is left to be summed.
+bool reduce_flatten(const struct op_nested *nested, const struct node *node, const struct shape *x, unsigned axes,
+                    unsigned *flat, double *part);
 
 // Bit i of `axes`: dimension i of input 0 is reduced. Output 0 has room for one element a row.
 enum assay_status reduce_over(struct op_eval *c, const struct reduction *r, unsigned axes, struct assay_error *err);

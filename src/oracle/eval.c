@@ -38,9 +38,9 @@ static void find_last_uses(const struct graph *g, int *last_use) {
     for (int k = 0; k < n->n_inputs; k++)
       if (n->inputs[k] >= 0)
         last_use[n->inputs[k]] = i;
-    int centre = run_find_centre(g, i);
-    if (centre >= 0)
-      last_use[centre] = i;
+    int kept[RUN_KEPT], n_kept = run_find_kept(g, i, kept);
+    for (int k = 0; k < n_kept; k++)
+      last_use[kept[k]] = i;
   }
   for (int i = 0; i < g->n_outputs; i++)
     last_use[g->outputs[i]] = g->n_nodes;
@@ -128,10 +128,12 @@ static void release_stored(struct pass *p, const struct node *n) {
 
 static void drop_dead(struct pass *p, int index) {
   const struct node *n = &p->r->graph->nodes[index];
-  for (int side = 0; side < 2; side++) {
-    const int *list = side ? n->outputs : n->inputs;
-    int count = side ? n->n_outputs : n->n_inputs;
-    for (int i = 0; i < count; i++) {
+  int kept[RUN_KEPT];
+  const int *const lists[] = {n->inputs, n->outputs, kept};
+  const int counts[] = {n->n_inputs, n->n_outputs, run_find_kept(p->r->graph, index, kept)};
+  for (int side = 0; side < 3; side++) {
+    const int *list = lists[side];
+    for (int i = 0; i < counts[side]; i++) {
       int v = list[i];
       if (v >= 0 && p->owned[v] && p->last_use[v] <= index) {
         array_release(&p->values[v]);
@@ -173,6 +175,8 @@ static enum assay_status run_node(struct pass *p, int index, struct assay_error 
   const int centre = run_find_centre(g, index);
   if (!c.arith.exact && centre >= 0)
     c.centre = &p->values[centre];
+  if (!c.arith.exact && c.arith.one_lane)
+    run_set_nested(g, index, p->values, &c.nested);
   if (!c.arith.exact)
     status = find_starts(p, index, &c, err);
   if (!status)
@@ -246,8 +250,11 @@ enum assay_status oracle_answer_bytes(const struct graph *g, const struct array 
       live += VALUE_BYTES * shape_count(&values[v].shape);
     }
     most = live > most ? live : most;
-    for (int k = 0; k < n->n_inputs + n->n_outputs; k++) {
-      int v = k < n->n_inputs ? n->inputs[k] : n->outputs[k - n->n_inputs];
+    int kept[RUN_KEPT], n_kept = run_find_kept(g, i, kept);
+    for (int k = 0; k < n->n_inputs + n->n_outputs + n_kept; k++) {
+      int v = k < n->n_inputs                  ? n->inputs[k]
+              : k < n->n_inputs + n->n_outputs ? n->outputs[k - n->n_inputs]
+                                               : kept[k - n->n_inputs - n->n_outputs];
       if (v < 0 || !owned[v] || last_use[v] > i)
         continue;
       owned[v] = false;

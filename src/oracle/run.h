@@ -32,8 +32,19 @@ struct run_starts {
 void run_find_starts(const struct graph *g, int node, struct run_starts *out);
 
 // The mean from which a reduction sums squared deviations, as a variance is written out; -1: it does nothing of the
-// kind. It is there until the reduction has run, which may use it (op_eval.centre).
+// kind.
 int run_find_centre(const struct graph *g, int node);
+
+// The nodes whose sums a sum adds up, straight, the innermost first; how many there are.
+int run_find_nested(const struct graph *g, int node, int nested[OP_NESTED]);
+
+// The same with their inputs, which are among `values` of the pass.
+void run_set_nested(const struct graph *g, int node, const struct array *values, struct op_nested *out);
+
+// The values that a node may read besides its inputs (op_eval.centre, op_eval.nested); how many there are. They are
+// there until it has run.
+enum { RUN_KEPT = 1 + OP_NESTED * OP_NESTED_INPUTS };
+int run_find_kept(const struct graph *g, int node, int kept[RUN_KEPT]);
 
 // For each value of a flat graph whether it is the same in every pass: inputs, constants, and what is made of them
 // without rounding. steady[n_values] is the caller's.

@@ -82,6 +82,8 @@ struct gpu_eval {
   device_ptr sigma;
   bool has_sigma;
   const struct gpu_array *centre; // as op_eval.centre
+  struct op_nested nested;        // as op_eval.nested; what is large is not known on the host
+  const struct gpu_array *terms;  // the innermost sum's
   int n_starts;                   // as op_eval.starts
   struct {
     const struct gpu_array *of;

@@ -56,9 +56,9 @@ static enum assay_status pass_init(struct pass *p, const struct gpu_request *r, 
     for (int k = 0; k < node->n_inputs; k++)
       if (node->inputs[k] >= 0)
         p->last_use[node->inputs[k]] = i;
-    int centre = run_find_centre(g, i);
-    if (centre >= 0)
-      p->last_use[centre] = i;
+    int kept[RUN_KEPT], n_kept = run_find_kept(g, i, kept);
+    for (int k = 0; k < n_kept; k++)
+      p->last_use[kept[k]] = i;
   }
   for (int i = 0; i < g->n_outputs; i++)
     p->last_use[g->outputs[i]] = g->n_nodes;
@@ -178,13 +178,13 @@ static enum assay_status fold_node(struct pass *p, const struct node *n, struct 
 
 static void drop_dead(struct pass *p, int index) {
   const struct node *n = &p->r->graph->nodes[index];
-  for (int side = 0; side < 2; side++) {
-    const int *list = side ? n->outputs : n->inputs;
-    int count = side ? n->n_outputs : n->n_inputs;
-    for (int i = 0; i < count; i++)
-      if (list[i] >= 0 && p->last_use[list[i]] <= index)
-        forget(p, list[i]);
-  }
+  int kept[RUN_KEPT];
+  const int *const lists[] = {n->inputs, n->outputs, kept};
+  const int counts[] = {n->n_inputs, n->n_outputs, run_find_kept(p->r->graph, index, kept)};
+  for (int side = 0; side < 3; side++)
+    for (int i = 0; i < counts[side]; i++)
+      if (lists[side][i] >= 0 && p->last_use[lists[side][i]] <= index)
+        forget(p, lists[side][i]);
 }
 
 static enum assay_status make_outputs(struct pass *p, const struct node *n, struct assay_error *err) {
@@ -241,6 +241,16 @@ static enum assay_status store_inputs(struct pass *p, int index, const struct ar
   return status;
 }
 
+// As in oracle/eval.c. An answer that keeps what nodes made may have dropped the terms.
+static void set_nested(struct pass *p, int index, struct gpu_eval *c) {
+  int nested[OP_NESTED];
+  if (run_find_nested(p->r->graph, index, nested) == 0)
+    return;
+  c->terms = &p->values[p->r->graph->nodes[nested[0]].inputs[0]];
+  if (c->terms->data)
+    run_set_nested(p->r->graph, index, p->known, &c->nested);
+}
+
 // sigma, has_sigma: as in gpu_eval.
 static enum assay_status run_on_device(struct pass *p, int index, const struct arith *arith, device_ptr sigma,
                                        bool *has_sigma, struct assay_error *err) {
@@ -262,6 +272,8 @@ static enum assay_status run_on_device(struct pass *p, int index, const struct a
   const int centre = run_find_centre(p->r->graph, index);
   if (!arith->exact && centre >= 0 && p->values[centre].data)
     c.centre = &p->values[centre];
+  if (!arith->exact && arith->one_lane)
+    set_nested(p, index, &c);
   enum assay_status status = arith->exact ? ASSAY_OK : find_starts(p, index, &c, err);
   if (!status)
     status = store_inputs(p, index, arith, err);

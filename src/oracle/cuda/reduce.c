@@ -220,6 +220,26 @@ static enum assay_status round_centred(struct gpu_eval *c, const struct gpu_redu
   return compute_launch(c->compute, &program, "reduce_centre", a.count, &a, sizeof a, err);
 }
 
+// As add_nested of ops/reduce.c.
+static enum assay_status add_nested(struct gpu_eval *c, unsigned axes, struct assay_error *err) {
+  unsigned flat;
+  struct reduce_nested_args a = {.y = c->out[0].data};
+  if (!reduce_flatten(&c->nested, c->node, &c->in[0]->shape, axes, &flat, &a.part))
+    return ASSAY_OK;
+  struct gpu_reduction r = {.rows = gpu_rows_of(&c->terms->shape, flat, NULL),
+                            .x = gpu_ref_of(c->terms),
+                            .term = GPU_TERM_VALUE,
+                            .finish = REDUCE_FINISH_LOST,
+                            .phase = REDUCE_NESTED,
+                            .one_lane = true};
+  enum assay_status status = gpu_scratch(c, r.rows.count, &r.y, err);
+  if (!status)
+    status = gpu_reduce(c, &r, err);
+  a.lost = r.y;
+  a.count = r.rows.count;
+  return status ? status : compute_launch(c->compute, &program, "reduce_nested", a.count, &a, sizeof a, err);
+}
+
 static enum assay_status reduce_floats(struct gpu_eval *c, const struct operator* op, unsigned axes,
                                        struct assay_error *err) {
   struct gpu_reduction r = {.rows = gpu_rows_of(&c->in[0]->shape, axes, NULL),
@@ -231,7 +251,9 @@ static enum assay_status reduce_floats(struct gpu_eval *c, const struct operator
   if (op->term != GPU_TERM_EXPONENTIAL) {
     enum assay_status status = gpu_reduce(c, &r, err);
     bool centred = c->centre && reduce_is_centred(&c->in[0]->shape, &c->centre->shape, axes);
-    return status || !centred ? status : round_centred(c, &r, err);
+    if (!status && centred)
+      status = round_centred(c, &r, err);
+    return status || c->nested.n == 0 ? status : add_nested(c, axes, err);
   }
   struct gpu_reduction max = r;
   max.term = GPU_TERM_MAX;

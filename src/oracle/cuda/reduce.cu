@@ -115,6 +115,8 @@ DEVICE_FN_LARGE double finish_copy(int finish, const struct gpu_arith *arith, st
     return arith_round(arith, &s->noise, sqrt(y));
   if (finish == REDUCE_FINISH_SUM)
     return y;
+  if (finish == REDUCE_FINISH_LOST)
+    return IS_FINITE(y - s->p.y) ? y - s->p.y : 0;
   y = arith_round_ulps(arith, &s->noise, log(y), 1);
   return finish == REDUCE_FINISH_LOG_SHIFTED ? arith_round(arith, &s->noise, y + s->shift) : y;
 }
@@ -231,6 +233,12 @@ KERNEL(reduce_centre, struct reduce_centre_args) {
   double squares = a->finish == REDUCE_FINISH_ROOT ? *y * *y : a->finish == REDUCE_FINISH_MEAN ? *y * n : *y;
   double ulps = squares > 0 ? a->ulps * fabs(read_f64(&a->centre, row)) * sqrt(n / squares) : 0;
   *y = arith_round_ulps(&a->arith, &noise, *y, a->finish == REDUCE_FINISH_ROOT ? ulps / 2 : ulps);
+}
+
+KERNEL(reduce_nested, struct reduce_nested_args) {
+  int64_t row = THREAD;
+  if (row < a->count)
+    ((double *)a->y)[row] += a->part * ((const double *)a->lost)[row];
 }
 
 // Integers: one step is exact but for wrapping, so any order will do.

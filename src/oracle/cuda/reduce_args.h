@@ -11,6 +11,7 @@
 #define REDUCE_FINISH_LOG 4
 #define REDUCE_FINISH_LOG_SHIFTED 5 // plus the row's shift
 #define REDUCE_FINISH_FINITE 6      // the value, or 0 where it is not finite
+#define REDUCE_FINISH_LOST 7        // the sum's error alone
 
 // How integers are taken in.
 #define REDUCE_INT_SUM 0
@@ -56,6 +57,13 @@ struct reduce_centre_args {
   double ulps; // ARITH_CENTRE_ULPS
   int64_t count, length;
   int32_t finish, pad;
+};
+
+// Adds a part of `lost` to y (reduce_flatten in ops/reduce.h).
+struct reduce_nested_args {
+  uint64_t y, lost;
+  double part;
+  int64_t count;
 };
 
 // Integers beyond the sum: mean, order of unsigned 64-bit, width of the type.

@@ -87,6 +87,54 @@ static void test_what_counts(void **state) {
   }
 }
 
+// Sums of sums, and the one sum of all their terms: one accumulator may go through all, so a pass that counts what it
+// loses gives both the same scale. `counted`: not so where nothing is summed twice, or another node is between.
+static const struct {
+  const char *nested, *flat;
+  bool counted;
+} sums[] = {
+    {"(float[90,101] x) => (float y) <int64[1] a = {1}> { r = ReduceSum<keepdims = 0>(x, a)\n"
+     "y = ReduceSum<keepdims = 0>(r) }",
+     "(float[90,101] x) => (float y) { y = ReduceSum<keepdims = 0>(x) }", true},
+    {"(float[90,101] x) => (float y) <int64[1] a = {0}> { r = ReduceSum<keepdims = 1>(x, a)\n"
+     "y = ReduceMean<keepdims = 0>(r) }",
+     "(float[90,101] x) => (float y) <float n = {90.0}> { m = ReduceMean<keepdims = 0>(x)\ny = Mul(m, n) }", true},
+    {"(float[3,20,5,101] x) => (float[3] y) <int64[1] a = {-1}, int64[1] b = {1}, int64[2] z = {1, 2}> {\n"
+     "r = ReduceMean<keepdims = 0>(x, a)\ns = ReduceMean<keepdims = 1>(r, b)\ny = ReduceMean<keepdims = 0>(s, z)\n"
+     "}",
+     "(float[3,20,5,101] x) => (float[3] y) <int64[3] a = {1, 2, 3}> { y = ReduceMean<keepdims = 0>(x, a) }", true},
+    {"(float[90,101] x) => (float y) <int64[1] a = {1}> { r = ReduceSum<keepdims = 0>(x, a)\nn = Neg(r)\n"
+     "y = ReduceSum<keepdims = 0>(n) }",
+     "(float[90,101] x) => (float y) { y = ReduceSum<keepdims = 0>(x) }", false},
+    {"(float[1,9090] x) => (float y) <int64[1] a = {1}> { r = ReduceSum<keepdims = 0>(x, a)\n"
+     "y = ReduceSum<keepdims = 0>(r) }",
+     "(float[1,9090] x) => (float y) { y = ReduceSum<keepdims = 0>(x) }", true},
+};
+
+static void test_sums_of_sums(void **state) {
+  (void)state;
+  for (int i = 0; i < (int)(sizeof sums / sizeof *sums); i++) {
+    struct graph_case nested, flat;
+    double y, z, cpu[2][2], device[2][2];
+    graph_begin(&nested, sums[i].nested, &alike);
+    graph_begin(&flat, sums[i].flat, &alike);
+    for (int lane = 0; lane < 2; lane++) {
+      cpu[lane][0] = sigma_on_the_cpu(&nested, lane, &y);
+      cpu[lane][1] = sigma_on_the_cpu(&flat, lane, &z);
+      device[lane][0] = sigma_on_the_device(&nested, lane);
+      device[lane][1] = sigma_on_the_device(&flat, lane);
+    }
+    print_message("%s: %.2g and %.2g, in one %.2g and %.2g\n", sums[i].nested, cpu[0][0], cpu[1][0], cpu[0][1],
+                  cpu[1][1]);
+    assert_true(fabs(fabs(y) - fabs(z)) <= 1e-9 * fabs(z));
+    for (int lane = 0; lane < 2; lane++)
+      assert_true(fabs(log(cpu[lane][0] / device[lane][0])) < 0.4 && fabs(log(cpu[lane][1] / device[lane][1])) < 0.4);
+    assert_int_equal(fabs(log(cpu[1][0] / cpu[1][1])) < 0.4, sums[i].counted);
+    graph_end(&nested);
+    graph_end(&flat);
+  }
+}
+
 // 40 sums as the honest loop makes them: far beyond the scale of a random order, within the other.
 static void test_a_plain_loop_passes(void **state) {
   (void)state;
@@ -113,6 +161,7 @@ static void test_a_plain_loop_passes(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_counts), cmocka_unit_test(test_a_plain_loop_passes)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_counts), cmocka_unit_test(test_sums_of_sums),
+                                     cmocka_unit_test(test_a_plain_loop_passes)};
   return cmocka_run_group_tests_name("one lane", tests, graph_open, graph_close);
 }
