@@ -8,11 +8,10 @@
 // assay: twin FP16 expect low_precision|wrong_value|wrong_class -- the accumulator has 11 bits
 // assay: twin BF16 expect low_precision|wrong_value|wrong_class -- the accumulator has 8 bits
 // assay: twin TF32 expect low_precision|wrong_value|wrong_class -- inputs of 11 bits
-// assay: twin TF32_TERMS expect low_precision|wrong_value|wrong_class -- terms of 11 bits
 #include <assay/candidate.h>
 #include <math.h>
 
-#if defined(FP16) || defined(BF16) || defined(TF32) || defined(TF32_TERMS)
+#if defined(FP16) || defined(BF16) || defined(TF32)
 static float rounded(float x, int bits) {
   int e;
   float m = frexpf(x, &e);
@@ -40,9 +39,6 @@ void assay_kernel(const struct assay_args *args) {
     a = rounded(a, 11), b = rounded(b, 11);
 #endif
     float term = a > 0 ? a * (logf(a) - logf(b)) : 0;
-#ifdef TF32_TERMS
-    term = rounded(term, 11);
-#endif
     sum += term;
 #if defined(FP16)
     sum = rounded(sum, 11);
