@@ -327,6 +327,18 @@ def cross_entropy(x, target, weight=None, reduction=1, ignore_index=-100, label_
     return (1 - label_smoothing) * mean + (label_smoothing / classes) * spread
 
 
+def affine_grid(theta, size, align_corners):
+    """Places are made of whole numbers: torch.linspace's ends, (n - 1) / n, are no float32."""
+    sides = size[2:]
+
+    def places(n):
+        at = 2 * torch.arange(n, dtype=theta.dtype, device=theta.device) - (n - 1)
+        return at / (n if not align_corners else n - 1 if n > 1 else 1)
+    grids = torch.meshgrid([places(n) for n in sides], indexing="ij")
+    base = torch.stack([*reversed(grids), torch.ones_like(grids[0])], -1).reshape(-1, len(sides) + 1)
+    return torch.matmul(base, theta.mT).reshape(size[0], *sides, len(sides))
+
+
 def plain_cross_entropy(x, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
     """ONNX's own operator where it says the same."""
     if label_smoothing or target.dtype.is_floating_point or x.dim() < 2:
@@ -381,6 +393,7 @@ DECOMPOSITIONS = {
     aten.adaptive_max_pool3d.default: adaptive_max,
     aten.cross_entropy_loss.default: plain_cross_entropy,
     aten.lstm.input: lstm,
+    aten.affine_grid_generator.default: affine_grid,
     aten.upsample_linear1d.vec: linear_1d,
     **{op: scaled(op) for op in (aten.upsample_bilinear2d.vec, aten.upsample_bicubic2d.vec,
                                  aten.upsample_trilinear3d.vec)},
