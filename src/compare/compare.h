@@ -51,6 +51,7 @@ enum compare_hint {
   HINT_UNWRITTEN,     // poison is left
   HINT_PERIODIC,      // wrong elements repeat with a stride (a lane, a column)
   HINT_LOW_PRECISION, // errors look like inputs or results rounded to fewer bits
+  HINT_HALF_RANGE,    // infinite where the answer is beyond float16's range, and only there
   HINT_FLUSHED,       // wrong elements are zero where the answer is about subnormal
   HINT_REGION,        // all wrong elements lie in some other part of one dimension
 };

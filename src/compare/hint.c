@@ -81,6 +81,21 @@ static bool find_flushed(const struct sample *s, struct compare_facts *f) {
   return true;
 }
 
+// Results are infinite from 65504 on, and not below: they are, or come from, numbers of half precision.
+static bool find_half_range(const struct sample *s, struct compare_facts *f) {
+  static const double END = 65504, NEAR = 4, ERRORS = 1.03;
+  double most_finite = 0;
+  for (int k = 0; k < s->n; k++)
+    most_finite = fmax(most_finite, fabs(s->want[k]));
+  bool below = s->n >= MIN_WRONG && most_finite > END / NEAR && most_finite < END * ERRORS;
+  bool above = s->n_infinite >= MIN_WRONG && s->least_infinite > END / ERRORS && s->least_infinite < END * NEAR;
+  if (!below || !above || f->n_poisoned || f->n_nan_mismatch)
+    return false;
+  say(f, HINT_HALF_RANGE,
+      "infinite where the answer is beyond 65504, and only there: float16 ends there, on this path at least");
+  return true;
+}
+
 static int by_value(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -241,7 +256,7 @@ static void find_place(const struct scorer *sc, struct compare_facts *f) {
 void hint_find(const struct scorer *sc, struct compare_facts *f) {
   struct sample s;
   sample_take(sc, &s);
-  if (find_flushed(&s, f))
+  if (find_flushed(&s, f) || find_half_range(&s, f))
     return;
   if (f->n_poisoned == 0 && find_relation(sc, &s, f))
     return;

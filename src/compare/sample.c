@@ -17,13 +17,18 @@ static const double ROUNDED_LIMIT = 0.1;
 void sample_take(const struct scorer *s, struct sample *out) {
   int64_t n = shape_count(&s->in->type.shape), take = n < SAMPLE_MAX ? n : SAMPLE_MAX;
   struct segment g;
-  out->n = out->n_over = 0;
+  out->n = out->n_over = out->n_infinite = 0;
+  out->least_infinite = INFINITY;
   for (int64_t k = 0; k < take; k++) {
     // One element at a golden-ratio place of each of `take` equal stretches: even, and in step with no stride.
     double place = (double)k * 0.61803398874989485;
     int64_t begin = k * (n / take) + (k < n % take ? k : n % take), stretch = n / take;
     int64_t i = begin + (int64_t)((place - floor(place)) * (double)stretch);
     score(s, i, 1, &g);
+    if (isinf(g.got[0]) && isfinite(g.want[0])) {
+      out->n_infinite++;
+      out->least_infinite = fmin(out->least_infinite, fabs(g.want[0]));
+    }
     if (!isfinite(g.got[0]) || !isfinite(g.want[0]))
       continue;
     int at = out->n++;

@@ -15,6 +15,9 @@ struct sample {
   double got[SAMPLE_MAX], want[SAMPLE_MAX], allowed[SAMPLE_MAX];
   double z[SAMPLE_MAX]; // signed
   bool over[SAMPLE_MAX];
+  // Where got is infinite and want is not: how many, and the least |want|.
+  int n_infinite;
+  double least_infinite;
 };
 
 void sample_take(const struct scorer *s, struct sample *out);

@@ -91,6 +91,8 @@ enum compare_outcome compare_verdict(const struct compare_facts *f, enum compare
     return COMPARE_PASS;
   if (f->n_poisoned > 0)
     return COMPARE_UNWRITTEN;
+  if (f->hint == HINT_HALF_RANGE)
+    return COMPARE_LOW_PRECISION;
   if (f->n_nan_mismatch > 0 || f->n_inf_mismatch > 0)
     return COMPARE_WRONG_CLASS;
   return f->hint == HINT_LOW_PRECISION ? COMPARE_LOW_PRECISION : COMPARE_WRONG_VALUE;

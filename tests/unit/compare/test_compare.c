@@ -673,6 +673,42 @@ static void hints_of_place(void **state) {
   expect_hint(&t, HINT_NONE, "");
 }
 
+// Answers of many sizes, infinite from `end` on.
+static void trial_overflow(struct trial *t, double end) {
+  trial_init(t, 2, MATRIX);
+  for (int64_t i = 0; i < t->n; i++) {
+    t->want[i] = (double)(float)ldexp(1 + fabs(t->want[i]), (int)(rng_mix64((uint64_t)i) % 40) - 10);
+    t->got[i] = fabs(t->want[i]) < end ? (float)t->want[i] : INFINITY;
+    t->sigma[i] = (float)(1e-7 * fabs(t->want[i]));
+  }
+}
+
+static void hint_of_half_range(void **state) {
+  (void)state;
+  struct trial t;
+  trial_overflow(&t, 65520);
+  struct compare_facts f = facts_of(&t);
+  assert_int_equal(f.hint, HINT_HALF_RANGE);
+  assert_non_null(strstr(f.hint_text, "beyond 65504, and only there: float16 ends there"));
+  assert_int_equal(compare_verdict(&f, COMPARE_CONTRACT), COMPARE_LOW_PRECISION); // not only another class
+  t.got[5] = NAN;
+  f = facts_of(&t);
+  assert_int_equal(compare_verdict(&f, COMPARE_CONTRACT), COMPARE_WRONG_CLASS);
+  t.got[5] = (float)t.want[5];
+  for (int64_t i = 0; i < t.n; i += 10) // small ones, too: something else is wrong
+    t.got[i] = INFINITY;
+  f = facts_of(&t);
+  assert_int_equal(compare_verdict(&f, COMPARE_CONTRACT), COMPARE_WRONG_CLASS);
+  trial_release(&t);
+  const double others[] = {1024, 0x1p20};
+  for (int k = 0; k < 2; k++) {
+    trial_overflow(&t, others[k]);
+    f = facts_of(&t);
+    assert_int_equal(compare_verdict(&f, COMPARE_CONTRACT), COMPARE_WRONG_CLASS);
+    trial_release(&t);
+  }
+}
+
 static void hints_of_relation(void **state) {
   (void)state;
   struct trial t;
@@ -887,6 +923,7 @@ int main(void) {
       cmocka_unit_test(threads_do_not_matter),
       cmocka_unit_test(groups_match_plain_loops),
       cmocka_unit_test(hints_of_place),
+      cmocka_unit_test(hint_of_half_range),
       cmocka_unit_test(hints_of_relation),
       cmocka_unit_test(hints_of_precision),
       cmocka_unit_test(description),
