@@ -18,14 +18,27 @@ static bool may_lack_something(enum assay_reason reason) {
   return reason == ASSAY_REASON_BUILD_FAILED || reason == ASSAY_REASON_LOAD_FAILED || reason == ASSAY_REASON_RAISED;
 }
 
+// Whether a word is in a text, but for PyTorch's own line about a toolkit, which it prints wherever it looks for one.
+static bool text_tells(const char *text, const char *word) {
+  for (const char *line = text, *end; line; line = end ? end + 1 : NULL) {
+    const char *at = strcasestr(line, word), *own = strstr(line, "No CUDA runtime is found, using CUDA_HOME");
+    end = strchr(line, '\n');
+    if (!at)
+      return false;
+    if ((!end || at < end) && !(own && (!end || own < end)))
+      return true;
+  }
+  return false;
+}
+
 // A source that can use a GPU may also do without: then its failure is its own, unless what was raised is about GPUs,
-// or is Inductor's, which runs a compiler as it is called: forbidden on the CPU alone. What is printed tells of GPUs
-// wherever PyTorch looked for a toolkit, so that it counts only where a build or an import failed.
+// or is Inductor's, which runs a compiler as it is called: forbidden on the CPU alone. What is printed counts only
+// where a build or an import failed.
 static bool is_about_a_gpu(const struct assay_verdict *v) {
   static const char *const words[] = {"cuda", "gpu", "nvidia", "driver", "triton", "InductorError"};
   const char *printed = v->reason == ASSAY_REASON_RAISED ? NULL : v->diagnostics;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strcasestr(v->detail, words[i]) || (printed && strcasestr(printed, words[i])))
+    if (strcasestr(v->detail, words[i]) || (printed && text_tells(printed, words[i])))
       return true;
   return false;
 }

@@ -1453,10 +1453,71 @@ def failed_for(name, failure):
     return bool(absent) or name in ("triton", "helion") and re.search(rf"{name}|NameError|NoneType", failure, re.IGNORECASE)
 
 
-def asked_for(source):
-    """What a source needs of the machine: "extension", "CUDA" in an extension, packages by name, "GPU". It is read."""
+def name_in(node):
+    """The name by which a node reads something, also as a string, for getattr(); None: it reads none."""
+    import ast
+    if isinstance(getattr(node, "ctx", None), ast.Load):
+        return getattr(node, "id", getattr(node, "attr", None))
+    value = getattr(node, "value", None) if isinstance(node, ast.Constant) else None
+    return value if isinstance(value, str) and value.isidentifier() else None
+
+
+def unused_functions(tree):
+    """Functions that nothing names which may run: not another function of the kind either. What a decorator may have
+    noted, and what a class inherits its callers for, is used where the class is. A file without ModelNew may be called
+    by any name."""
+    import ast
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    defined = [node for node in tree.body if isinstance(node, (*functions, ast.ClassDef))]
+    used = {"ModelNew", "forward"}
+    if not any(isinstance(node, ast.ClassDef) and node.name == "ModelNew" for node in defined):
+        used.update(node.name for node in defined)
+    waiting, ready = {}, [(tree, None)]
+    while ready:
+        node, owner = ready.pop()
+        children = list(ast.iter_child_nodes(node))
+        if isinstance(node, functions) and not node.decorator_list:
+            inherits = owner is not None and (owner.bases or node.name.startswith("__"))
+            key = owner.name if inherits else node.name
+            if key not in used:
+                waiting.setdefault(key, []).append(node)
+                children = [node.args]  # defaults are made with the function
+        name = name_in(node)
+        if name is not None and name not in used:
+            used.add(name)
+            children += [child for function in waiting.pop(name, []) for child in ast.iter_child_nodes(function)]
+        ready += [(child, node if isinstance(node, ast.ClassDef) else None) for child in children]
+    return [function for functions in waiting.values() for function in functions]
+
+
+def what_may_run(source):
+    """The source's tree, with nothing in the functions that are not used."""
     import ast
     tree = ast.parse(source)
+    for function in unused_functions(tree):
+        function.body = [ast.Pass()]
+    return tree
+
+
+def uses_extensions(tree):
+    """Whether anything of torch.utils.cpp_extension is used, not only imported."""
+    import ast
+    names = {"cpp_extension"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            names.update(alias.asname or alias.name for alias in node.names
+                         if "cpp_extension" in (node.module or "") or alias.name == "cpp_extension")
+        elif isinstance(node, ast.Import):
+            names.update(alias.asname for alias in node.names if alias.asname and "cpp_extension" in alias.name)
+    return any(name_in(node) in names or "cpp_extension" in str(getattr(node, "value", ""))
+               for node in ast.walk(tree) if isinstance(node, (ast.Name, ast.Attribute, ast.Constant)))
+
+
+def asked_for(source):
+    """What a source needs of the machine: "extension", "CUDA" in an extension, packages by name, "GPU". It is read, but
+    for functions that nobody calls: what stands there is not what the source failed for."""
+    import ast
+    tree = what_may_run(source)
     found = set(imported(tree)) & set(PACKAGES)
     found.update({"GPU"} if found & FOR_GPUS else ())
     for node in ast.walk(tree):
@@ -1473,7 +1534,7 @@ def asked_for(source):
         given = node.args[2:3] + [k.value for k in node.keywords if k.arg == "cuda_sources"]
         found.update({"CUDA"} if any(getattr(value, "elts", True) and getattr(value, "value", True)
                                      for value in given) else ())
-    if has_extensions(source):
+    if uses_extensions(tree):
         found.update({"extension", "GPU"} if "CUDA" in found else {"extension"})
     else:
         found.discard("CUDA")
@@ -1513,10 +1574,11 @@ def missing(path, device, failure):
     lacking = []
     try:
         with open(path, encoding="utf-8-sig") as file:
-            needs = asked_for(file.read())
+            source = file.read()
+        needs = asked_for(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        needs = set()
-    if "extension" in needs and not importlib.util.find_spec("torch"):
+        source, needs = "", set()
+    if has_extensions(source) and not importlib.util.find_spec("torch"):  # it was imported to be built
         lacking.append("PyTorch")
     elif "extension" in needs:
         lacking += missing_for_extensions("CUDA" in needs)

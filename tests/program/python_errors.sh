@@ -53,6 +53,23 @@ E2
 expect 1 "raised .*ValueError: mine" "$assay" judge kernelbench/1/19 sub/unused.py --device cpu --no-store --no-timing
 sed 's/raise ValueError.*/import cupy.random/' sub/unused.py >sub/used.py
 expect 3 "needs CuPy, a GPU .*No module named 'cupy'" "$assay" judge kernelbench/1/19 sub/used.py --device cpu --no-store
+# So with extensions and GPUs: what failed is another line, though PyTorch prints of CUDA when it looks for a toolkit.
+cat >sub/built.py <<'E2'
+import torch
+from torch.utils.cpp_extension import load_inline
+def unused():
+    return load_inline("x", cpp_sources=[""], cuda_sources=["// x"])
+class Other(torch.nn.Module):
+    def __init__(self):
+        self.f = unused()
+import no_such_module
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+E2
+expect 1 "failed .*No module named 'no_such_module'" "$assay" judge kernelbench/1/19 sub/built.py --device cpu --no-store --no-timing
+sed 's/^import no_such.*/broken = load_inline("y", cpp_sources=["this is not C++"])/' sub/built.py >sub/broken.py
+expect 1 "build_failed .*Error building extension 'y'" "$assay" judge kernelbench/1/19 sub/broken.py --device cpu --no-store --no-timing
 # Inductor compiles when it is called, which a module on the CPU may not: that is no fault of the module.
 cat >sub/compiles.py <<'E2'
 import torch

@@ -115,4 +115,29 @@ for text in ("import torch\n@torch.compile\ndef f(x): pass", "from torch import 
              "torch._dynamo.optimize('inductor')(f)"):
     assert worker.asked_for(text) == {"GPU"}, text
 assert worker.asked_for("import torch\ncompile('1', 'x', 'eval')") == set()
+
+# What nobody calls asks for nothing; what is called by a way that is not seen at once does.
+USED = """
+import torch
+from torch.utils.cpp_extension import load_inline as make
+def build():
+    return make("x", cpp_sources=[""], cuda_sources=["// x"])
+{0}
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return {1}
+"""
+MODULE = "class Part(torch.nn.Module):\n    def __init__(self):\n        self.f = build()"
+for between, result, asks in (("", "x", False), ("", "build().f(x)", True), ("later = [build]", "x", True),
+                              ("def unused():\n    return build()", "x", False),
+                              ("def used():\n    return build()", "used().f(x)", True),
+                              (MODULE, "x", False), (MODULE, "Part()(x)", True),
+                              ("@torch.no_grad()\ndef noted():\n    return build()", "x", True),
+                              ("def on(x, y=build()):\n    pass", "x", True),
+                              ("", "globals()['build']().f(x)", True),
+                              ("def build_again():\n    return build_again() + build()", "x", False)):
+    asked = worker.asked_for(USED.format(between, result))
+    assert asked == ({"extension", "CUDA", "GPU"} if asks else set()), (between, result, asked)
+for text in ("import torch\ndef relu(x):\n    return x.cuda()", "import importlib\ndef f():\n    pass\nx = f().cuda"):
+    assert worker.asked_for(text) == {"GPU"}, text  # the first may be what the task calls
 print("fine")
