@@ -435,6 +435,9 @@ enum assay_status assay_judge_test(struct assay_job *job, struct assay_error *er
     verdict_add_log(&job->verdict, subject ? subject->ops->log(subject) : "");
     if (job->session.choice.form->python) // others have no worker that says such things
       take_words(&job->verdict);
+    if (job->session.choice.form->python && job->session.source)
+      verdict_explain_half(&job->verdict, job->session.task.contract.name, job->session.source,
+                           job->session.source_bytes);
     verdict_explain_tf32(&job->verdict, job->session.task.contract.name);
     verdict_make_printable(&job->verdict);
   }

@@ -87,6 +87,32 @@ void verdict_explain_tf32(struct assay_verdict *v, const char *contract) {
            v->kernels.launches[ASSAY_LIBRARY_KERNELS] > 0 ? ", or" : ";");
 }
 
+// The first line, from 1, that has a word of half precision before its comment; 0: none.
+static int line_in_half(const char *source, size_t bytes) {
+  static const char *const words[] = {".half(", "float16", "autocast"};
+  const char *end = source + bytes;
+  int number = 1;
+  for (const char *line = source, *next; line < end; line = next, number++) {
+    const char *newline = memchr(line, '\n', (size_t)(end - line));
+    next = newline ? newline + 1 : end;
+    const char *comment = memchr(line, '#', (size_t)(next - line)), *stop = comment ? comment : next;
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+      const char *at = memmem(line, (size_t)(stop - line), words[w], strlen(words[w]));
+      if (at && (at == line || at[-1] != 'b')) // not bfloat16
+        return number;
+    }
+  }
+  return 0;
+}
+
+void verdict_explain_half(struct assay_verdict *v, const char *contract, const char *source, size_t bytes) {
+  size_t used = strlen(v->detail);
+  int line = v->reason == ASSAY_REASON_WRONG_CLASS && strcmp(contract, "fp16") != 0 ? line_in_half(source, bytes) : 0;
+  if (line > 0)
+    snprintf(v->detail + used, sizeof v->detail - used,
+             "; line %d computes in float16, which ends at 65504: every path has to hold for all inputs", line);
+}
+
 void verdict_make_printable(struct assay_verdict *v) {
   printable(v->detail);
   printable(v->elsewhere);

@@ -35,6 +35,30 @@ static void test_a_library_in_tf32(void **state) {
   assert_string_equal(v.detail, "output 0 is off; my_tf32_product multiplies in TF32; --contract tf32 allows it");
 }
 
+static void test_half_precision_on_a_path(void **state) {
+  (void)state;
+  static const struct {
+    const char *source, *contract;
+    enum assay_reason reason;
+    const char *said;
+  } cases[] = {
+      {"import torch\ny = torch.mm(x.half(), w)\n", "fp32", ASSAY_REASON_WRONG_CLASS, "; line 2 computes in float16"},
+      {"with torch.autocast('cpu', torch.float16):", "tf32", ASSAY_REASON_WRONG_CLASS, "; line 1 computes in float16"},
+      {"x.to(torch.float16)", "fp16", ASSAY_REASON_WRONG_CLASS, NULL},
+      {"x.to(torch.float16)", "fp32", ASSAY_REASON_WRONG_VALUE, NULL}, // its hint says which bits there are
+      {"x.to(torch.bfloat16)  # not float16\n# .half()\n", "fp32", ASSAY_REASON_WRONG_CLASS, NULL},
+      {"", "fp32", ASSAY_REASON_WRONG_CLASS, NULL},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct assay_verdict v = failed(cases[i].reason, "", true);
+    verdict_explain_half(&v, cases[i].contract, cases[i].source, strlen(cases[i].source));
+    if (cases[i].said)
+      assert_non_null(strstr(v.detail, cases[i].said));
+    else
+      assert_string_equal(v.detail, "output 0 is off");
+  }
+}
+
 static void test_what_is_not_explained(void **state) {
   (void)state;
   struct assay_verdict v = failed(ASSAY_REASON_LOW_PRECISION, "", true);
@@ -100,6 +124,7 @@ static void test_names(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_library_in_tf32),
+      cmocka_unit_test(test_half_precision_on_a_path),
       cmocka_unit_test(test_what_is_not_explained),
       cmocka_unit_test(test_what_the_worker_says),
 
