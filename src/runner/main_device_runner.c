@@ -187,7 +187,7 @@ static void load(const struct device_message *m, const int *fds, int n_fds) {
   if (!status && report.event == DEVICE_OK && state.ops->place) {
     note_places();
     status = last_words_install(on_signal, false, NULL, 0)
-                 ? sandbox_lock_runner(&err)
+                 ? sandbox_lock_runner(false, &err)
                  : error_set(&err, ASSAY_ERR_ENVIRONMENT, "cannot handle signals: %s", strerror(errno));
     state.locked = true;
   }

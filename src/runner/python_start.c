@@ -8,6 +8,7 @@
 #include "base/build_id.h"
 #include "runner/threads.h"
 #include "sandbox/gpu_python.h"
+#include "sandbox/sandbox.h"
 
 static size_t count(const char *const *list) {
   size_t n = 0;
@@ -32,22 +33,25 @@ static char *const *make_arguments(const struct runner_options *o, const char *t
 }
 
 // Of its threads, and of its compilers; NULL-terminated.
+enum { N_SETTINGS = 3 };
 static const char *const *make_settings(const struct runner_python *p, const char *threads, struct arena *a) {
   size_t n = count(p->environment);
-  const char **all = arena_calloc(a, 2 + n + 1, sizeof *all);
+  const char **all = arena_calloc(a, N_SETTINGS + n + 1, sizeof *all);
   char *number = arena_printf(a, "OMP_NUM_THREADS=%s", threads);
   if (!all || !number)
     return NULL;
   all[0] = number;
   all[1] = "OMP_WAIT_POLICY=passive"; // see runner.c
+  all[2] = "GLIBC_TUNABLES=" SANDBOX_NO_SEQUENCES;
   for (size_t i = 0; i < n; i++)
-    all[2 + i] = p->environment[i];
+    all[N_SETTINGS + i] = p->environment[i];
   return all;
 }
 
 static char *const *make_environment(const struct runner_options *o, const char *const *settings, struct arena *a) {
-  char *const all[] = {(char *)settings[0], (char *)settings[1], arena_printf(a, "HOME=%s", o->folder),
-                       arena_printf(a, "TMPDIR=%s", o->folder), arena_strdup(a, "LC_ALL=C.UTF-8"),
+  char *const all[] = {(char *)settings[0], (char *)settings[1], (char *)settings[2],
+                       arena_printf(a, "HOME=%s", o->folder), arena_printf(a, "TMPDIR=%s", o->folder),
+                       arena_strdup(a, "LC_ALL=C.UTF-8"),
                        // torch._dynamo wants a folder named after the user as it is imported. Without these, the C
                        // library would ask for the name by a socket, and then the folder would be made.
                        arena_strdup(a, "USER=assay"), arena_strdup(a, "LOGNAME=assay"),

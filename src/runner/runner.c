@@ -221,14 +221,15 @@ static enum assay_status start_library(struct runner *r, int socket, struct assa
   // libgomp's threads park in a futex between loops instead of spinning, which would look like late work.
   char wait_policy[] = "OMP_WAIT_POLICY=passive";
   // Without these lists of free blocks, which are used unseen, free() looks at what follows a block: a kernel that
-  // wrote past one of its own ends by a signal there, and is not right by chance.
-  char heap[] = "GLIBC_TUNABLES=glibc.malloc.tcache_count=0";
+  // wrote past one of its own ends by a signal there, and is not right by chance. Restartable sequences: lock_runner.c.
+  char library_settings[] = "GLIBC_TUNABLES=glibc.malloc.tcache_count=0:" SANDBOX_NO_SEQUENCES;
   char program[PATH_BYTES], library[PATH_BYTES];
   snprintf(threads, sizeof threads, "%d", r->o.threads);
   snprintf(omp, sizeof omp, "OMP_NUM_THREADS=%d", r->o.threads);
   snprintf(program, sizeof program, "%s", r->o.program);
   snprintf(library, sizeof library, "%s", r->o.library);
-  char *argv[] = {program, library, threads, (char *)build_id, NULL}, *envp[] = {omp, wait_policy, heap, NULL};
+  char *argv[] = {program, library, threads, (char *)build_id, NULL},
+       *envp[] = {omp, wait_policy, library_settings, NULL};
   // Not their folders: the store may lie next to the program.
   const char *read_paths[] = {program, library, NULL};
   // Threads beyond this are late work anyway; without a limit, small ones use up the machine's process numbers.

@@ -197,7 +197,7 @@ static void call_kernel(const struct runner_message *m) {
 
 static void lock(uint32_t number) {
   struct assay_error err = {0};
-  bool locked = sandbox_lock_runner(&err) == ASSAY_OK;
+  bool locked = sandbox_lock_runner(true, &err) == ASSAY_OK;
   if (!locked)
     snprintf(state.control->message, sizeof state.control->message, "%.500s", err.message);
   step(number, locked ? STEP_READY : STEP_NOT_LOADED);

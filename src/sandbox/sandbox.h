@@ -94,7 +94,12 @@ void sandbox_kill(struct sandbox_child *c, struct sandbox_end *end);
 
 // Called in the runner process, single-threaded, before untrusted code is loaded: from here on only memory, threads
 // and time. A forbidden call raises SIGSYS. ASSAY_ERR_ENVIRONMENT when the kernel has no seccomp.
-enum assay_status sandbox_lock_runner(struct assay_error *err);
+// timed: the process is stopped between calls. No thread may use restartable sequences there, so it must have been
+// started with SANDBOX_NO_SEQUENCES: the C library ends a process whose threads are refused what the first one has.
+enum assay_status sandbox_lock_runner(bool timed, struct assay_error *err);
+
+// For GLIBC_TUNABLES.
+#define SANDBOX_NO_SEQUENCES "glibc.pthread.rseq=0"
 
 // Called by a child that is about to work on something untrusted, single-threaded: from here on it may read files at
 // and beneath these paths (NULL-terminated; as far as its policy let it), and write and execute none. Nothing where the

@@ -8,6 +8,7 @@
 // assay: twin ON_INPUT expect late_work -- parked on an input: continuing the process ends a wait for what has changed
 // assay: twin ON_OUTPUT expect late_work -- parked on an output, which the judge fills with another pattern before a call
 // assay: twin IN_TURNS expect late_work -- two threads, each parked on a word that the other has changed before it parks
+// assay: twin SEQUENCE expect pass -- parked in a restartable sequence: no outputs if that thread is ever at work
 // assay: twin IMPOSTOR expect pass -- answers in the runner's place: the time before the clock is charged
 // assay: twin SLOW_NULL expect pass -- the same, and slow in calls without a kernel: the cheaper ones count
 // assay: twin BY_ROWS expect pass -- an impostor whose work takes no longer than reading the inputs, which was the runner's
@@ -171,6 +172,45 @@ static void *ahead(void *arg) {
 }
 #endif
 
+#ifdef SEQUENCE
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+static uint32_t never_changes;
+static _Atomic int wakes;
+
+// Waits; the kernel of Linux sends a thread that it stopped here to 4 when the thread goes on, and starts no call anew.
+static void wait_in_sequence(void) {
+#if defined(__x86_64__)
+  static _Thread_local _Alignas(32) uint32_t own[8];
+  const int registered = syscall(SYS_rseq, own, 32, 0, 0x53053053) == 0 || !&__rseq_offset;
+  char *area = registered ? (char *)own : (char *)__builtin_thread_pointer() + __rseq_offset;
+  long number = SYS_futex;
+  __asm__ volatile(".pushsection .data, \"aw\"\n\t"
+                   ".balign 32\n"
+                   "3:\t.long 0, 0\n\t.quad 1f, 2f - 1f, 4f\n\t"
+                   ".popsection\n\t"
+                   "leaq 3b(%%rip), %%r11\n\t"
+                   "movq %%r11, %[sequence]\n\t"
+                   "xorl %%r10d, %%r10d\n"
+                   "1:\tmovl $202, %%eax\n\t"
+                   "syscall\n"
+                   "2:\tjmp 4f\n\t"
+                   ".byte 0x0f, 0xb9, 0x3d\n\t.long 0x53053053\n"
+                   "4:\n"
+                   : [sequence] "=m"(*(uint64_t *)(area + 8)), "+a"(number)
+                   : "D"(&never_changes), "S"(FUTEX_WAIT_PRIVATE), "d"(0)
+                   : "rcx", "r8", "r9", "r10", "r11", "memory", "cc");
+#else
+  syscall(SYS_futex, &never_changes, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+#endif
+}
+
+static void *sleeper(void *arg) {
+  for (;; wakes++)
+    wait_in_sequence();
+  return arg;
+}
+#endif
+
 #if defined(IMPOSTOR)
 struct tensor {
   int32_t dtype, rank;
@@ -310,6 +350,14 @@ void assay_kernel(const struct assay_args *args) {
     pthread_create(&thread, NULL, ahead, (void *)(intptr_t)started);
   words[0]++;
 #else
+#ifdef SEQUENCE
+  static int started;
+  pthread_t thread;
+  if (!started++)
+    pthread_create(&thread, NULL, sleeper, NULL);
+  if (wakes)
+    return;
+#endif
   sums(args->inputs[0].data, args->outputs[0].data, dims[0], dims[1], dims[2]);
 #endif
 }

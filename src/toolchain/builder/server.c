@@ -93,7 +93,7 @@ static enum assay_status lock(const struct server *s, int reply_fd, struct assay
       close(fd);
   enum assay_status status = sandbox_lock_files(paths, err);
   if (status == ASSAY_OK)
-    status = sandbox_lock_runner(err);
+    status = sandbox_lock_runner(false, err);
   arena_release(&arena);
   return status;
 }

@@ -165,7 +165,7 @@ int main(int argc, char **argv) {
   recorder.heap_begin = (uint64_t)(uintptr_t)sbrk(0);
   recorder.stack_end = (uint64_t)(uintptr_t)(argv[argc - 1] + strlen(argv[argc - 1]));
   if (!last_words_install(on_signal, true, signal_stack, sizeof signal_stack) ||
-      sandbox_lock_runner(&err) != ASSAY_OK) {
+      sandbox_lock_runner(false, &err) != ASSAY_OK) {
     fprintf(stderr, "%s\n", err.message[0] ? err.message : "cannot handle signals");
     return 3;
   }

@@ -79,7 +79,7 @@ static int status_of(attempt *try_it, long arg) {
   assert_true(pid >= 0);
   if (pid == 0) {
     signal(SIGSYS, SIG_DFL); // cmocka has a handler for it
-    if (sandbox_lock_runner(NULL) != ASSAY_OK)
+    if (sandbox_lock_runner(false, NULL) != ASSAY_OK)
       _exit(NO_FILTER);
     _exit(try_it(arg));
   }
@@ -263,7 +263,7 @@ static void test_runner_handles_sigsys(void **state) {
   if (pid == 0) {
     struct sigaction a = {.sa_sigaction = heard, .sa_flags = SA_SIGINFO};
     sigaction(SIGSYS, &a, NULL);
-    if (sandbox_lock_runner(NULL) != ASSAY_OK)
+    if (sandbox_lock_runner(false, NULL) != ASSAY_OK)
       _exit(NO_FILTER);
     unlink("/tmp/no-such-thing");
     _exit(RETURNED);
@@ -311,6 +311,28 @@ static int refusals(long unused) {
 static void test_refused(void **state) {
   (void)state;
   assert_works(refusals, 0);
+}
+
+// Where calls are timed, restartable sequences are refused; elsewhere the C library has them for every thread.
+static int ask_for_sequences(bool timed) {
+  static _Alignas(32) char area[32];
+  if (sandbox_lock_runner(timed, NULL) != ASSAY_OK)
+    return NO_FILTER;
+  long result = syscall(SYS_rseq, area, sizeof area, 0, 0x53053053);
+  return result != 0 && errno == ENOSYS ? 77 : 78;
+}
+
+static void test_sequences(void **state) {
+  (void)state;
+  for (int timed = 0; timed < 2; timed++) {
+    int status;
+    pid_t pid = fork();
+    if (pid == 0)
+      _exit(ask_for_sequences(timed));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), timed ? 77 : 78);
+  }
 }
 
 // ---- honest programs
@@ -443,7 +465,7 @@ static void test_frozen_in_sleep(void **state) {
   pid_t pid = fork();
   if (pid == 0) {
     struct timespec nap = {0, 300000000};
-    if (sandbox_lock_runner(NULL) != ASSAY_OK)
+    if (sandbox_lock_runner(false, NULL) != ASSAY_OK)
       _exit(NO_FILTER);
     _exit(nanosleep(&nap, NULL) == 0 ? 0 : 1);
   }
@@ -474,7 +496,7 @@ static void test_receives_buffers(void **state) {
     struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     int fd = -1;
     dup2(ends[1], 3);
-    if (sandbox_lock_runner(NULL) != ASSAY_OK)
+    if (sandbox_lock_runner(false, NULL) != ASSAY_OK)
       _exit(NO_FILTER);
     if (recvmsg(3, &m, 0) != 1 || !CMSG_FIRSTHDR(&m))
       _exit(1);
@@ -505,9 +527,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_forbidden),        cmocka_unit_test(test_cannot_stop_itself),
       cmocka_unit_test(test_cannot_be_evaded), cmocka_unit_test(test_runner_handles_sigsys),
-      cmocka_unit_test(test_refused),          cmocka_unit_test(test_honest_programs),
-      cmocka_unit_test(test_own_signals),      cmocka_unit_test(test_frozen_in_sleep),
-      cmocka_unit_test(test_receives_buffers),
+      cmocka_unit_test(test_refused),          cmocka_unit_test(test_sequences),
+      cmocka_unit_test(test_honest_programs),  cmocka_unit_test(test_own_signals),
+      cmocka_unit_test(test_frozen_in_sleep),  cmocka_unit_test(test_receives_buffers),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }
