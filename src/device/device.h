@@ -104,7 +104,10 @@ struct device_host {
   const char *const *read_paths;  // with the system's libraries; NULL-terminated. A missing path needs no right
   const char *files;              // device files, a pattern for glob(3); NULL: none
   const char *const *environment; // NAME=VALUE; NULL-terminated
-  const char *cache_variable;  // names the folder where the device's compiler may write; NULL: it has no such variable
+  const char *cache_variable; // names the folder where the device's compiler may write; NULL: it has no such variable
+  // Loading a plan runs code of the candidate's before the process is locked down: it is confined like a build. (No
+  // driver of a GPU would start so.)
+  bool builds;
   bool one_gpu;                // it sees one of NVIDIA's GPUs only (sandbox/gpu_visible.h), which is number 0 there
   bool opens_without_landlock; // a driver may want other files, too: where it does not open, it is tried without
 };

@@ -179,6 +179,7 @@ static const struct device_host host = {
     .read_paths = (const char *const[]){"/etc/OpenCL", "/sys/devices/system", "/proc/cpuinfo", "/proc/meminfo", NULL},
     .environment = (const char *const[]){"PATH=/usr/bin:/bin", "POCL_WORK_GROUP_SPECIALIZATION=0", NULL},
     .cache_variable = "POCL_CACHE_DIR",
+    .builds = true,
 };
 
 const struct device_ops device_opencl = {

@@ -480,6 +480,8 @@ static void leave(struct subject *s) {
     drop_runner(p);
   else
     workbench_take_log(p->bench, &p->log);
+  if (!p->cuda) // the candidate's code was in the child before it was locked down, and could write to the folder
+    workbench_drop_folder(p->bench);
 }
 
 static const char *printed(const struct subject *s) {

@@ -98,11 +98,12 @@ static enum assay_status begin_runner(struct assay_workbench *w, struct assay_er
   struct device_runner_options o = {.program = w->paths->device_runner,
                                     .device = w->device,
                                     .index = w->index,
-                                    .folder = w->folder,
                                     .open_timeout_ns = (int64_t)OPEN_SECONDS * 1000000000,
                                     .load_timeout_ns = w->load_timeout_ns,
                                     .call_timeout_ns = w->call_timeout_ns};
-  return device_runner_begin(&o, &w->runner, err);
+  enum assay_status status = w->folder ? ASSAY_OK : sandbox_folder_make(w->paths->temporary, &w->folder, err);
+  o.folder = w->folder;
+  return status ? status : device_runner_begin(&o, &w->runner, err);
 }
 
 enum assay_status workbench_begin(const struct assay_judge_options *o, struct assay_workbench **out,
@@ -118,15 +119,13 @@ enum assay_status workbench_begin(const struct assay_judge_options *o, struct as
     return error_nomem(err, "a workbench");
   w->device = device;
   copy_options(w, o);
-  status = sandbox_folder_make(w->paths->temporary, &w->folder, err);
-  if (!status && w->cuda) {
+  if (w->cuda) {
     w->begun = pthread_create(&w->thread, NULL, open_compute, w) == 0;
     if (!w->begun)
       open_compute(w);
     w->monitoring = pthread_create(&w->monitor_thread, NULL, open_monitor, w) == 0;
   }
-  if (!status)
-    status = begin_runner(w, err);
+  status = begin_runner(w, err);
   if (status) {
     assay_workbench_close(w);
     return status;
@@ -185,11 +184,6 @@ enum assay_status workbench_beside(struct assay_workbench *w, int index, struct 
                                 .facts = w->facts,
                                 .monitor = w->monitor};
   b->facts.limits.target = b->facts.target;
-  status = sandbox_folder_make(b->paths->temporary, &b->folder, err);
-  if (status) {
-    base_free(b);
-    return status;
-  }
   w->beside[index] = *out = b;
   return ASSAY_OK;
 }
@@ -364,6 +358,14 @@ void workbench_drop_runner(struct assay_workbench *w) {
   w->ready = false;
 }
 
+void workbench_drop_folder(struct assay_workbench *w) {
+  workbench_drop_runner(w);
+  if (w->folder)
+    sandbox_folder_remove(w->folder);
+  base_free(w->folder);
+  w->folder = NULL;
+}
+
 void workbench_make_room(struct assay_workbench *w, size_t bytes) {
   struct compute_memory m;
   if (!w->compute || !compute_is_cuda(w->compute))
@@ -418,11 +420,7 @@ static void close_own(struct assay_workbench *w) {
   device_runner_end(w->runner);
   workbench_drop_buffers(w, 0, 0);
   drop_copies(w);
-  workbench_drop_runner(w);
-  if (w->folder) {
-    sandbox_folder_remove(w->folder);
-    base_free(w->folder);
-  }
+  workbench_drop_folder(w);
 }
 
 void assay_workbench_close(struct assay_workbench *w) {

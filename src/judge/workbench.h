@@ -63,6 +63,8 @@ void workbench_make_room(struct assay_workbench *w, size_t bytes);
 // The child, started again if it is gone. workbench_drop_runner ends it: after a fault nothing of it is used again.
 enum assay_status workbench_runner(struct assay_workbench *w, struct device_runner **out, struct assay_error *err);
 void workbench_drop_runner(struct assay_workbench *w);
+// Ends the child and removes its folder, where its compiler keeps code; the next child gets another one.
+void workbench_drop_folder(struct assay_workbench *w);
 
 // Appends what kernels printed since the last call. Call it before the child is dropped, which drops its log.
 void workbench_take_log(struct assay_workbench *w, struct buf *log);

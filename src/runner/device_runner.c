@@ -140,7 +140,7 @@ static enum assay_status spawn(struct device_runner *r, int socket, struct assay
   if (host->files)
     (void)glob(host->files, GLOB_NOSORT, NULL, &files);
   const char *const no_files[] = {NULL};
-  struct sandbox_policy policy = {.role = SANDBOX_DEVICE,
+  struct sandbox_policy policy = {.role = host->builds ? SANDBOX_BUILDER : SANDBOX_DEVICE,
                                   .folder = r->o.folder,
                                   .read_paths = host->read_paths,
                                   .device_paths = files.gl_pathv ? (const char *const *)files.gl_pathv : no_files,
