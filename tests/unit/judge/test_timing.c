@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many calls the sampling loop takes, by how long they take and how well they agree.
+// How many calls the sampling loop takes, by how long they take and how well they agree; and that no two of them are
+// alike.
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -27,6 +28,8 @@ static struct {
   unsigned probes;        // asked for
   bool is_probe[MOST];    // by call
   enum probe filled;      // of the last call
+  uint64_t keys[MOST];    // by call: what its inputs were drawn with
+  uint32_t pattern;       // of the last call's outputs
   int asked[PROBE_COUNT]; // verified calls by probe
   double null_ns;         // of a call without a kernel, after the others; 0: none is made
   int nulls, calls_before_nulls;
@@ -39,7 +42,13 @@ static struct {
 
 static enum assay_status fill(struct subject *s, enum probe probe, uint64_t key, uint32_t poison,
                               struct assay_error *err) {
-  (void)s, (void)key, (void)poison, (void)err;
+  (void)s, (void)err;
+  assert_in_range(kernel.calls, 0, MOST - 1);
+  for (int i = 0; i < kernel.calls; i++)
+    assert_true(kernel.keys[i] != key);         // every call has inputs of its own,
+  assert_int_not_equal(poison, kernel.pattern); // and outputs that do not hold what they held
+  kernel.keys[kernel.calls] = key;
+  kernel.pattern = poison;
   kernel.filled = probe;
   return ASSAY_OK;
 }
@@ -76,10 +85,12 @@ static bool answers(const struct subject *s, const struct layout *l) {
 }
 
 static enum assay_status verify(void *arg, enum probe probe, uint64_t key, uint32_t poison, struct assay_error *err) {
-  (void)arg, (void)key, (void)poison, (void)err;
+  (void)arg, (void)err;
   assert_int_equal(probe, kernel.filled);
+  assert_int_equal(poison, kernel.pattern);
   kernel.asked[probe]++;
   assert_in_range(kernel.calls, 1, MOST);
+  assert_true(key == kernel.keys[kernel.calls - 1]);
   kernel.verified[kernel.calls - 1] = true;
   kernel.n_verified++;
   return ASSAY_OK;
