@@ -357,10 +357,14 @@ static const char *task_said_in(const char *file, struct arena *arena) {
   return !status && d.task ? d.task : "kernelbench/1/19";
 }
 
-// One word only: a model, a candidate, a task, or nothing of these.
-static int no_candidate(const char *word) {
+static bool is_candidate(const char *word) {
   const struct form *form;
   struct assay_error ignored = {0};
+  return form_of(word, NULL, false, &form, &ignored) == ASSAY_OK;
+}
+
+// One word only: a model, a candidate, a task, or nothing of these. Or candidates only.
+static int no_candidate(const char *word) {
   struct arena arena = {0};
   char shown[512], task[128];
   size_t n = strlen(word);
@@ -370,7 +374,7 @@ static int no_candidate(const char *word) {
             "assay: %s is a model; name a kernel for it: assay judge %s FILE. To make a task of it, with workloads and "
             "distributions: assay-import %s -o TASK.onnxtxt (docs/importing.md)\n",
             shown, shown, shown);
-  else if (form_of(word, NULL, false, &form, &ignored) == ASSAY_OK)
+  else if (is_candidate(word))
     fprintf(stderr, "assay: %s is a candidate; name its task first: assay judge %s %s\n", shown,
             printable_line(task_said_in(word, &arena), task, sizeof task), shown);
   else
@@ -381,12 +385,11 @@ static int no_candidate(const char *word) {
 
 // A candidate where the task belongs, and a task where a candidate does.
 static bool is_turned_round(const struct arguments *a) {
-  const struct form *form;
   struct assay_error ignored = {0};
   char *path = NULL;
-  bool turned = form_of(a->task, NULL, false, &form, &ignored) == ASSAY_OK &&
+  bool turned = is_candidate(a->task) &&
                 task_find(a->judging.paths.tasks, a->candidates[0], &path, &ignored) == ASSAY_OK &&
-                form_of(a->candidates[0], NULL, false, &form, &ignored) != ASSAY_OK;
+                !is_candidate(a->candidates[0]);
   base_free(path);
   return turned;
 }
@@ -408,6 +411,8 @@ int cli_judge(int argc, char **argv) {
     return no_candidate(a.task);
   if (is_turned_round(&a))
     return say_turned_round(&a);
+  if (is_candidate(a.task))
+    return no_candidate(a.task);
   if (task_find(a.judging.paths.tasks, a.task, &task_path, &err) != ASSAY_OK)
     return cli_fail(&err);
   struct store *store = cli_store_open(&a.judging);

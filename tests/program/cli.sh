@@ -130,6 +130,7 @@ expect 0 "^made nothing" sh -c 'test ! -e "$1/nowhere" && test ! -e "$1/none-sit
 expect 0 "no run is in .*/none.sqlite yet: .assay bench" "$assay" runs --store "$work/none.sqlite"
 expect 0 "no run is in .*/none.sqlite yet: .assay bench" "$assay" score --store "$work/none.sqlite"
 expect 2 "is a candidate; name its task first: assay judge kernelbench/1/23 $cases/softmax_online.c" "$assay" judge "$cases/softmax_online.c"
+expect 2 "is a candidate; name its task first: assay judge kernelbench/1/23 $cases/softmax_online.c" "$assay" judge "$cases/softmax_online.c" "$cases/relu.c"
 
 # A word that begins no directive is said, with its line; where it hides the task, a bench does not guess.
 sed 's/^.. assay: task/\/\/ assay: tsk/' "$cases/relu.c" >"$work/tsk.c"
