@@ -27,12 +27,13 @@ class Assay:
         if not self.program:
             raise Refused("the program assay is not found: build it (make) or say where it is (--assay FILE)")
         self.folder = tempfile.TemporaryDirectory()
+        self.said = ""  # by the last command, to standard error
 
     def run(self, *arguments):
         environment = {**os.environ, "ASSAY_STORE": os.path.join(self.folder.name, "store")}  # nothing is judged
         done = subprocess.run([self.program, *map(str, arguments)], capture_output=True, text=True, env=environment)
+        self.said = said = done.stderr.strip().removeprefix("assay: ")
         if done.returncode not in (0, 1):
-            said = done.stderr.strip().removeprefix("assay: ")
             for a in arguments:  # the draft's path means nothing to anybody
                 said = said.replace(f"{a}: ", "") if str(a).endswith("/task.onnxtxt") else said
             raise Refused(f"assay says: {said}")

@@ -21,7 +21,7 @@ def text(assay, task):
     shown = assay.run("show", task, "--pytorch")
     made = re.search(r"\nclass Model\(.*?\n(?=def get_inputs)", shown, re.DOTALL)
     if not made:
-        return None, "`assay show --pytorch` has no translation of one of its operators"
+        return None, assay.said
     model = onnx.parser.parse_model(pathlib.Path(task).read_text())
     properties = {p.key: p.value for p in model.metadata_props}
     static = [v for v in model.graph.input if "static" in properties["assay.input." + v.name].split()]
