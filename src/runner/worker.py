@@ -303,6 +303,7 @@ class Keeps:
     def __init__(self, model, module=None, but=()):
         self.model, self.module = model, module
         self.before = self.ids()
+        self.read_before = worker_weights.numbers_of(model, module)
         self.places = {name: p.data_ptr() for name, p in model.named_parameters() if name not in but}
 
     def ids(self):
@@ -314,6 +315,11 @@ class Keeps:
         moved = [name for name, p in self.model.named_parameters() if self.places.get(name, p.data_ptr()) != p.data_ptr()]
         made = [name for name, tensors in self.ids().items() if tensors and tensors != self.before.get(name)]
         return moved + made
+
+    def numbers(self):
+        """{name: numbers}: those that are new, or others."""
+        return {name: numbers for name, numbers in worker_weights.numbers_of(self.model, self.module).items()
+                if numbers != self.read_before.get(name)}
 
 
 said_kept = set()
@@ -345,7 +351,8 @@ class Model:
     def __init__(self, module, workload, device, recorded=False):
         self.module, self.workload, self.device, self.recorded = module, workload, device, recorded
         self.model = self.prepared = self.keeps = self.way = None
-        self.first = None  # what the first call has kept: {name: tensors}
+        self.first = None  # what the first call has kept: tensors with their names, and {name: numbers}
+        self.file = worker_weights.File.of(module) if module else None
         self.anew = False  # every call begins with a new model
 
     def build(self):
@@ -361,6 +368,8 @@ class Model:
 
     def make(self, weights):
         self.model = self.prepared = self.way = None
+        if self.file:
+            self.file.restore()
         model, tape = self.build()
         pairs = pair_weights(model, weights)
         self.prepared = self.made_in_init(tape, model, pairs)
@@ -406,13 +415,14 @@ class Model:
         """After the first call: whether it has kept something."""
         names = set(self.keeps.names())
         held = [h for h in worker_weights.held_by(self.model, self.module) if h.name in names]
-        self.first = [(h.name, h.tensor.detach().clone()) for h in held] or None
+        tensors, numbers = [(h.name, h.tensor.detach().clone()) for h in held], self.keeps.numbers()
+        self.first = (tensors, numbers) if tensors or numbers else None
         self.keeps = None
 
     def learn(self, weights, arguments):
         """A first call again, of a new model, and what it keeps of weights. What it keeps otherwise and is the same as
         before does not depend on them, unless they are the same too."""
-        first, self.first = self.first, None
+        (first, first_numbers), self.first = self.first, None
         self.make(weights)
         tape = worker_weights.Tape()
         try:
@@ -425,12 +435,13 @@ class Model:
             results, tape = self.call(arguments), None
         names = set(self.keeps.names())
         kept = [h for h in worker_weights.held_by(self.model, self.module) if h.name in names]
+        read = {name for name, numbers in self.keeps.numbers().items() if numbers != first_numbers.get(name)}
         self.keeps = None
         found, answers = self.made_in_call(tape, leaves, arguments, kept) if tape else ([], False)
         left = [h for h in kept if h not in found and not self.was(first, h)]
         # A process that keeps answers is left with them. What is recorded is at least computed.
-        self.anew = bool(left) and (self.recorded or not answers)
-        say_kept(sorted({h.name for h in left}))
+        self.anew = bool(left or read) and (self.recorded or not answers)
+        say_kept(sorted({h.name for h in left} | read))
         say_kept(sorted({h.name for h in found}), "prepared")
         return results
 

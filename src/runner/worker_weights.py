@@ -13,6 +13,7 @@ Nothing here is trusted, and nothing has to be: a value that is out of date make
 import contextlib
 import sys
 import types
+import weakref
 
 # What these give depends on the shape of what they are given, or on chance, and on no value of it.
 OF_SHAPE = {"empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like",
@@ -213,15 +214,82 @@ def tensors_in(value, depth=3):
             yield from tensors_in(part, depth - 1)
 
 
-def attributes_of(model, module=None):
-    """What modules hold besides parameters, buffers and parts, and the candidate's file among its global names:
-    {name: tensors}."""
+def numbers_in(value, depth=3):
+    """The numbers in a value that may have been read from tensors, as what compares: floats, and NumPy's."""
+    if isinstance(value, float):
+        yield repr(value)
+    elif type(value).__module__ == "numpy" and getattr(getattr(value, "dtype", None), "kind", "") == "f":
+        yield value.tobytes()
+    elif depth and (isinstance(value, (list, tuple, dict)) or plain_object(value)):
+        for part in parts_of(value):
+            yield from numbers_in(part, depth - 1)
+
+
+def owners_of(module):
+    """Where the candidate's file keeps what outlives a model: its global names and its classes."""
+    name = getattr(module, "__name__", None)
+    classes = [c for c in vars(module).values() if isinstance(c, type) and c.__module__ == name]
+    return [(module, "global ")] + [(c, f"class {c.__name__}.") for c in dict.fromkeys(classes)]
+
+
+def values_of(model, module=None):
+    """What modules hold besides parameters, buffers and parts, and the candidate's file: (name, value) of each."""
     own = ("_parameters", "_buffers", "_modules")
-    found = {f"{path}.{name}".lstrip("."): list(tensors_in(value))
-             for path, part in model.named_modules() for name, value in vars(part).items() if name not in own}
-    for name, value in list(vars(module).items()) if module else ():
-        found[f"global {name}"] = list(tensors_in(value))
+    found = [(f"{path}.{name}".lstrip("."), value)
+             for path, part in model.named_modules() for name, value in vars(part).items() if name not in own]
+    for owner, label in owners_of(module) if module else ():
+        found += [(label + name, value) for name, value in list(vars(owner).items())]
     return found
+
+
+def attributes_of(model, module=None):
+    """{name: tensors}."""
+    return {name: list(tensors_in(value)) for name, value in values_of(model, module)}
+
+
+def numbers_of(model, module=None):
+    """{name: numbers}, where there are any."""
+    found = {name: list(numbers_in(value)) for name, value in values_of(model, module)}
+    return {name: numbers for name, numbers in found.items() if numbers}
+
+
+class File:
+    """What the candidate's file holds under its global names and its classes' before a model is made: every model finds
+    it so. Else a new one would take what an earlier one has made of other weights."""
+    known = weakref.WeakKeyDictionary()
+
+    def __init__(self, module):
+        self.owners = owners_of(module)
+        self.found = {(owner, name): (value, self.content(value))
+                      for owner, _ in self.owners for name, value in vars(owner).items()}
+
+    @staticmethod
+    def content(value):
+        return dict(value) if isinstance(value, dict) else list(value) if isinstance(value, list) else None
+
+    @classmethod
+    def of(cls, module):
+        if module not in cls.known:
+            cls.known[module] = cls(module)
+        return cls.known[module]
+
+    def restore(self):
+        """Of what holds tensors or numbers now. The rest (compiled extensions, counts) is made of no weights."""
+        for owner, _ in self.owners:
+            for name, value in list(vars(owner).items()):
+                if not any(True for inside in (tensors_in, numbers_in) for _ in inside(value)):
+                    continue
+                if (owner, name) not in self.found:
+                    delattr(owner, name)
+                    continue
+                before, content = self.found[owner, name]
+                if value is not before:
+                    setattr(owner, name, before)
+                elif isinstance(content, dict):
+                    value.clear()
+                    value.update(content)
+                elif isinstance(content, list):
+                    value[:] = content
 
 
 def closed_over(value):

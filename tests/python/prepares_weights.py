@@ -2,6 +2,9 @@
 # assay: expect pass -- sums of the weights, made in __init__
 # assay: twin FIRST_CALL expect pass -- made in the first call
 # assay: twin GLOBAL expect pass -- the first call's, in the file
+# assay: twin STAYS expect pass -- the same, and nobody clears it
+# assay: twin CLASS expect pass -- the first call's, in the class
+# assay: twin NUMBERS expect pass -- numbers that the first call reads: the module is made anew for every call
 # assay: twin LATE_BORN expect pass -- of a tensor that becomes the parameter later
 # assay: twin BUFFER expect pass -- in the first call, in buffers that are registered as None
 # assay: twin NUMPY expect pass -- by NumPy in the first call: the module is made anew for every call
@@ -23,6 +26,8 @@ def sums(weight, bias):
 
 
 class ModelNew(torch.nn.Module):
+    mine = {}
+
     def __init__(self, in_features, out_features):
         super().__init__()
         self.matmul = torch.nn.Linear(in_features, out_features)
@@ -37,14 +42,19 @@ class ModelNew(torch.nn.Module):
         elif "BUFFER" in globals():
             self.register_buffer("rows", None)
             self.register_buffer("bias", None)
-        elif not any(name in globals() for name in ("FIRST_CALL", "GLOBAL", "NUMPY", "ANSWER")):
+        elif not any(name in globals() for name in ("FIRST_CALL", "GLOBAL", "STAYS", "CLASS", "NUMPY", "NUMBERS", "ANSWER")):
             self.sums = sums(self.matmul.weight, self.matmul.bias)
         if "GLOBAL" in globals():
             kept.clear()
 
     def forward(self, x):
-        if "GLOBAL" in globals() and "sums" not in kept:
-            kept["sums"] = sums(self.matmul.weight, self.matmul.bias)
+        shared = self.mine if "CLASS" in globals() else kept if "GLOBAL" in globals() or "STAYS" in globals() else None
+        if shared is not None and "sums" not in shared:
+            shared["sums"] = sums(self.matmul.weight, self.matmul.bias)
+        if "NUMBERS" in globals():
+            if self.sums is None:
+                self.sums = [part.tolist() for part in sums(self.matmul.weight, self.matmul.bias)]
+            return (x.double() @ torch.tensor(self.sums[0]).double() + self.sums[1]).float()[:, None]
         if "NUMPY" in globals() and self.sums is None:
             weight, bias = self.matmul.weight.detach().numpy(), self.matmul.bias.detach().numpy()
             self.sums = [torch.from_numpy(weight.astype("f8").sum(0)), torch.tensor(float(bias.astype("f8").sum()))]
@@ -52,9 +62,9 @@ class ModelNew(torch.nn.Module):
             if self.rows is None:
                 self.rows, self.bias = sums(self.matmul.weight, self.matmul.bias)
             return (x.double() @ self.rows + self.bias).float()[:, None]
-        if self.sums is None and "GLOBAL" not in globals():
+        if self.sums is None and shared is None:
             self.sums = sums(self.matmul.weight, self.matmul.bias)
-        rows, bias = kept["sums"] if "GLOBAL" in globals() else self.sums
+        rows, bias = self.sums if shared is None else shared["sums"]
         answer = (x.double() @ rows + bias).float()[:, None]
         if "ANSWER" in globals():
             if not hasattr(self, "answer") or self.answer.shape != answer.shape:

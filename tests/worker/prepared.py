@@ -200,6 +200,7 @@ class ClearsGlobal(Global):  # a new module is to begin as the first did
 
 
 check(ClearsGlobal, 2, ["global cache"], CACHE)
+check(Global, 2, ["global cache"], CACHE)
 
 
 class Folded(torch.nn.Module):
