@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "report/foreign.h"
 
 enum { MOST_FILE_BYTES = 1 << 30, SEPARATOR_SIGNS = 146, MOST_NAME = 128 };
 
@@ -185,7 +186,7 @@ static enum assay_status take_line(struct reading *r, const char *text, size_t n
   r->label = arena_printf(&r->b->arena, "%s:%d", r->path, r->line);
   if (!r->label)
     return error_nomem(err, "a prediction");
-  json_t *record = json_loadb(text, n, JSON_REJECT_DUPLICATES, &where);
+  json_t *record = foreign_loadb(text, n, JSON_REJECT_DUPLICATES, &where);
   enum assay_status status;
   r->record = record;
   if (!json_is_object(record))

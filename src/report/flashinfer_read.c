@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "report/flashinfer.h"
+#include "report/foreign.h"
 
 enum { DETAIL_BYTES = 256, NAME_BYTES = 512 };
 
@@ -49,7 +50,7 @@ static enum assay_status next_trace(struct reading *r, bool *found, struct assay
       continue;
     if (len > FLASHINFER_MOST_LINE_BYTES)
       return fault(r, "it is longer than 64 MiB", err);
-    r->trace = json_loadb(begin, len, JSON_REJECT_DUPLICATES, NULL);
+    r->trace = foreign_loadb(begin, len, JSON_REJECT_DUPLICATES, NULL);
     *found = json_is_object(r->trace);
     if (!*found)
       return fault(r, "it is not a JSON object", err);
@@ -135,6 +136,17 @@ static const char *workload_of(struct reading *r, const json_t *workload) {
   return n ? r->sizes : NULL;
 }
 
+// A time as their classes have it: a number of ms from 0 on. 0 is what they write where there is none.
+static enum assay_status take_time(const struct reading *r, const json_t *performance, const char *name, double *ms,
+                                   struct assay_error *err) {
+  const json_t *value = json_object_get(performance, name);
+  *ms = json_number_value(value);
+  if (!value || json_is_null(value) || (json_is_number(value) && *ms >= 0 && *ms < 1e9))
+    return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_INVALID, "line %lld: evaluation.performance.%s is no time (ms, from 0 to 10^9)",
+                   (long long)r->line, name);
+}
+
 static enum assay_status take(struct reading *r, struct store_verdict *v, struct assay_error *err) {
   const json_t *evaluation = json_object_get(r->trace, "evaluation"), *workload = json_object_get(r->trace, "workload");
   const char *definition = text_of(r->trace, "definition"), *solution = text_of(r->trace, "solution");
@@ -143,8 +155,12 @@ static enum assay_status take(struct reading *r, struct store_verdict *v, struct
     return fault(r, "a trace has the texts definition, solution and workload.uuid (or workload.axes)", err);
   if (!take_status(status, v))
     return fault(r, "evaluation.status is none of theirs (PASSED, INCORRECT_NUMERICAL, ...)", err);
-  const double ms = json_number_value(json_object_get(json_object_get(evaluation, "performance"), "latency_ms"));
+  const json_t *performance = json_object_get(evaluation, "performance");
   const double nan = NAN;
+  double ms, reference_ms;
+  if (take_time(r, performance, "reference_latency_ms", &reference_ms, err) ||
+      take_time(r, performance, "latency_ms", &ms, err))
+    return ASSAY_ERR_INVALID;
   if (snprintf(r->task, sizeof r->task, "flashinfer_bench/%s", definition) >= (int)sizeof r->task)
     return fault(r, "the definition's name is too long", err);
   put_detail(r, status, text_of(evaluation, "log"));
@@ -158,7 +174,7 @@ static enum assay_status take(struct reading *r, struct store_verdict *v, struct
   v->machine = "{}";
   v->detail = v->reason == ASSAY_REASON_PASS ? "" : r->detail;
   v->error_z = v->error_limit = v->time_low_ns = v->time_high_ns = v->hot_ns = v->floor_ns = nan;
-  v->time_ns = ms > 0 && isfinite(ms) && ms < 1e9 ? ms * 1e6 : nan;
+  v->time_ns = ms > 0 ? ms * 1e6 : nan;
   v->at_ns = time_of(text_of(evaluation, "timestamp"));
   return put_evidence(r, evaluation, v, err);
 }

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/file.h"
+#include "report/foreign.h"
 #include "report/view.h"
 #include "stats/stats.h"
 
@@ -43,7 +44,7 @@ static enum assay_status take_level(const char *path, int level, json_t *problem
 enum assay_status kernelbench_read_times(const char *path, struct kernelbench_time **times, int *count,
                                          struct assay_error *err) {
   json_error_t where;
-  json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
+  json_t *root = foreign_load_file(path, JSON_REJECT_DUPLICATES, &where);
   size_t n = 0;
   if (!root && where.line < 0)
     return error_set(err, ASSAY_ERR_IO, "cannot read the baseline times: %s", where.text);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "report/foreign.h"
 #include "report/kernelbench.h"
 
 enum { MOST_NUMBER = 1000000 };
@@ -94,7 +95,7 @@ static enum assay_status take_problem(struct pairs *all, const char *path, const
 
 static enum assay_status read_results(struct pairs *all, const char *path, struct assay_error *err) {
   json_error_t where;
-  json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &where), *results;
+  json_t *root = foreign_load_file(path, JSON_REJECT_DUPLICATES, &where), *results;
   const char *problem;
   if (!root && where.line < 0)
     return error_set(err, ASSAY_ERR_IO, "cannot read KernelBench's results: %s", where.text);

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/file.h"
+#include "report/foreign.h"
 #include "report/view.h"
 
 const char *kernelbenchx_stage_name(enum kernelbenchx_stage stage) {
@@ -213,7 +214,7 @@ static enum assay_status golden_rows(const char *folder, const struct kernelbenc
   buf_printf(&path, "%s/%.*s.json", folder, (int)(strlen(file) - 3), file);
   enum assay_status status = buf_status(&path, err);
   if (!status && access(buf_str(&path), F_OK) == 0) {
-    *rows = json_load_file(buf_str(&path), JSON_REJECT_DUPLICATES, &where);
+    *rows = foreign_load_file(buf_str(&path), JSON_REJECT_DUPLICATES, &where);
     if (!*rows)
       status = error_set(err, ASSAY_ERR_SYNTAX, "%s:%d: %s", buf_str(&path), where.line, where.text);
     else if (!kernelbenchx_are_rows(*rows))

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "report/foreign.h"
 #include "report/kernelbenchx.h"
 
 static const json_t *first_value(const json_t *root) {
@@ -15,7 +16,7 @@ static const json_t *first_value(const json_t *root) {
 
 static enum assay_status read_json(const char *path, json_t **root, struct assay_error *err) {
   json_error_t where;
-  *root = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
+  *root = foreign_load_file(path, JSON_REJECT_DUPLICATES, &where);
   if (!*root && where.line < 0)
     return error_set(err, ASSAY_ERR_IO, "cannot read a file of results: %s", where.text);
   return *root ? ASSAY_OK : error_set(err, ASSAY_ERR_SYNTAX, "%s:%d: %s", path, where.line, where.text);

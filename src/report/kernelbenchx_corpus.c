@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "report/foreign.h"
 
 enum { MOST_BYTES = 1 << 28, MOST_PATH = 4096 };
 
@@ -81,7 +82,7 @@ static enum assay_status take_lines(struct kernelbenchx_corpus *c, const char *p
     if (strspn(line, " \t\r\n") >= (size_t)(end - line))
       continue;
     json_error_t where;
-    json_t *v = json_loadb(line, (size_t)(end - line), 0, &where);
+    json_t *v = foreign_loadb(line, (size_t)(end - line), 0, &where);
     if (!v)
       status = error_set(err, ASSAY_ERR_SYNTAX, "%s:%d: %s", path, number_of_line, where.text);
     else if (!json_is_object(json_object_get(v, "before")) || !json_is_object(json_object_get(v, "after")) ||
@@ -101,7 +102,7 @@ enum assay_status kernelbenchx_corpus_read(const char *checkout, struct kernelbe
   size_t n = 0;
   struct kernelbenchx_corpus c = {0};
   snprintf(path, sizeof path, "%s/data/kernelbenchx_v1.json", checkout);
-  json_t *list = json_load_file(path, 0, NULL);
+  json_t *list = foreign_load_file(path, 0, NULL);
   snprintf(path, sizeof path, "%s/data/kbx_corpus/all_records.jsonl", checkout);
   enum assay_status status = file_read(path, MOST_BYTES, &lines, &n, err);
   if (!status)

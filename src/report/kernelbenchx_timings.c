@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "report/foreign.h"
 #include "report/kernelbenchx_corpus.h"
 
 enum { MOST_BYTES = 1 << 26 };
@@ -83,7 +84,7 @@ static enum assay_status read_file(const char *path, struct arena *a, struct ker
   if (status)
     return status;
   hash_sha256_hex(bytes, n, t->hash);
-  json_t *list = json_loadb(bytes, n, 0, &where);
+  json_t *list = foreign_loadb(bytes, n, 0, &where);
   if (!json_is_array(list))
     status = error_set(err, ASSAY_ERR_SYNTAX, "%s:%d: %s", path, list ? 1 : where.line,
                        list ? "want a list of timings" : where.text);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/foreign.h"
 #include "report/lines_peaks.h"
 #include "report/lines_trial.h"
 #include "report/publish.h"
@@ -204,7 +205,7 @@ static enum assay_status next_line(struct parsing *r, bool *found, struct assay_
     json_error_t why;
     if (len > LINES_MOST_LINE_BYTES)
       return fault(r, "it is longer than 16 MiB", "", err);
-    r->object = json_loadb(begin, len, JSON_REJECT_DUPLICATES, &why);
+    r->object = foreign_loadb(begin, len, JSON_REJECT_DUPLICATES, &why);
     *found = json_is_object(r->object);
     return *found ? ASSAY_OK : fault(r, "it is not a JSON object", "", err);
   }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/foreign_json.h"
 #include "tune/log.h"
 
 static bool is(const char *text, size_t n) {
@@ -32,26 +32,10 @@ static void put_configuration(json_t *config, struct buf *out) {
     put_value(own[i], json_object_get(config, own[i]), out);
 }
 
-// Python writes Infinity and NaN, which are no JSON: they become null, and stand for a failure.
-static void make_json(const char *text, size_t n, struct buf *out) {
-  static const char *const words[] = {"-Infinity", "Infinity", "NaN"};
-  bool quoted = false, escaped = false;
-  for (size_t i = 0; i < n;) {
-    size_t m = 1;
-    quoted ^= text[i] == '"' && !escaped;
-    escaped = text[i] == '\\' && !escaped;
-    for (int w = 0; w < 3 && !quoted && m == 1; w++)
-      if (n - i >= strlen(words[w]) && memcmp(text + i, words[w], strlen(words[w])) == 0)
-        m = strlen(words[w]);
-    buf_append(out, m > 1 ? "null" : text + i, m > 1 ? strlen("null") : 1);
-    i += m;
-  }
-}
-
 static enum assay_status read_log(struct tune_log_reader *r, const char *text, size_t n, struct assay_error *err) {
   struct buf json = {0}, name = {0};
   json_error_t why;
-  make_json(text, n, &json);
+  foreign_json(text, n, "null", &json); // they stand for a failure
   enum assay_status status = buf_status(&json, err);
   json_t *all = status ? NULL : json_loadb(buf_str(&json), json.len, 0, &why);
   if (!status && !all)
