@@ -237,8 +237,8 @@ static void put_machines(const struct page *p, const struct kernelbenchx_timings
     char figure[96], copy[96] = "";
     snprintf(figure, sizeof figure, "reference times of %s", m->name);
     if (m->copy_of)
-      snprintf(copy, sizeof copy, "; a copy of %s: %d of %d files are byte for byte the same", m->copy_of->name,
-               m->n_copied, m->n);
+      snprintf(copy, sizeof copy, "; a copy of %s: %d of %d files have the same times", m->copy_of->name, m->n_copied,
+               m->n);
     put(p, figure, NULL, m->copy_of ? "a machine of its own" : "",
         "%d tasks, %d rows, %d above %.0f GB/s, %d tasks lack rows%s", m->n, m->n_rows, m->rows_above_peak, m->peak_gbs,
         m->short_files, copy);

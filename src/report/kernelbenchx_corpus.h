@@ -40,7 +40,6 @@ void kernelbenchx_corpus_release(struct kernelbenchx_corpus *c);
 // A machine's file of one task.
 struct kernelbenchx_timing {
   const char *task; // "sqrt"
-  char hash[65];    // of the file's bytes
   int n;
   struct kernelbenchx_timed {
     const char *size; // "input_size" as compact JSON
