@@ -7,7 +7,8 @@ usage: ladders.py ASSAY OUT.json [--seconds S] [--gpus N] [--each N] [--suite SU
 
 Each of the --gpus GPUs (default: all that CUDA_VISIBLE_DEVICES or nvidia-smi lists) has --each benches at once (6), a task
 each with the sizes that OUT.json lacks, and a part of the processors; no two are timed at once on a GPU. Tasks with the
-fewest sizes left come last. What failed beside others, as by memory that they had, is judged once more with one bench a GPU, at the end.
+fewest sizes left come last. What failed beside others, as by memory that they had, or got no time, is judged once more with
+one bench a GPU, at the end.
 
 --seconds (540) ends the call: after that no task is begun, and the sizes at hand have a minute. OUT.json is written
 after every task. The same command goes on where OUT.json ends, on another machine of the same model too: what passed
@@ -61,13 +62,15 @@ class Ladders:
 
     def done(self, task, workload):
         row = self.rows.get((task, workload))
-        return row is not None and (row["verdict"] == "pass" or row["detail"].startswith(ALONE))
+        return row is not None and (row["verdict"] == "pass" and row["median_ns"] is not None or row["detail"].startswith(ALONE))
 
     def add(self, verdicts, call, alone):
         with self.lock:
             for v in verdicts:
                 row = row_of(v, call, alone)
-                if not self.done(row["task"], row["workload"]):
+                old = self.rows.get((row["task"], row["workload"]), {})
+                passed_before = old.get("verdict") == "pass" and row["verdict"] == "judge_failed"
+                if not self.done(row["task"], row["workload"]) and not passed_before:
                     self.rows[row["task"], row["workload"]] = row
             self.write()
 
@@ -83,11 +86,12 @@ def row_of(v, call, alone):
     timing = v.get("timing") or {}
     floor = timing.get("floor_ns")
     times = ("median_ns", "low_ns", "high_ns", "hot_ns", "called_ns")
-    row = {name: denominators.digits(timing.get(name)) for name in times}
-    return row | {"task": v["task"], "workload": v["workload"], "call": call, "verdict": v["verdict"], "mode": v.get("mode"),
+    times = {name: denominators.digits(timing.get(name)) for name in times}
+    timed = v["verdict"] == "pass" and times["median_ns"] is not None
+    return times | {"task": v["task"], "workload": v["workload"], "call": call, "verdict": v["verdict"], "mode": v.get("mode"),
                   "floor_ns": denominators.digits(floor) if floor else None,
                   "marks": "".join(mark[0] for mark in ("unstable", "suspicious") if timing.get(mark)),
-                  "detail": "" if v["verdict"] == "pass" else (ALONE if alone else "") + v.get("detail", "")[:300]}
+                  "detail": "" if timed else (ALONE if alone else "") + (v.get("detail") or "no time")[:300]}
 
 
 def ladders_of(assay, suite, pattern, only):

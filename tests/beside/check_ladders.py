@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(ROOT, "bench/gpu"))
 import ladders  # noqa: E402
 
 # Two tasks of three sizes each, beside other workloads. b's largest finds no memory while others are at work, and is wrong at
-# its second size; a's largest does not end. Every question is noted.
+# its second size; a's largest does not end, and a's first gets no time beside others. Every question is noted.
 JUDGE = '''#!%s
 import fnmatch, json, os, sys, time
 arguments = sys.argv[1:]
@@ -40,9 +40,10 @@ elif arguments[0] == "bench":
             verdict = "wrong_value" if (task, size) == ("x/b", "size02") else "pass"
             if (task, size) == ("x/b", "size03") and not alone:
                 verdict = "judge_failed"
-            found.append({"task": task, "workload": size, "verdict": verdict, "detail": "why", "mode": "plan",
-                          "timing": {"median_ns": 2000.04, "low_ns": 1, "high_ns": 3, "hot_ns": 1000, "called_ns": 9000,
-                                     "floor_ns": 500, "unstable": True, "suspicious": False}})
+            untimed = (task, size) == ("x/a", "size01") and not alone and os.environ.get("BUSY")
+            found.append({"task": task, "workload": size, "verdict": verdict, "detail": "" if verdict == "pass" else "why",
+                          "mode": "plan", "timing": {} if untimed else {
+                              "median_ns": 2000.04, "low_ns": 1, "high_ns": 3, "hot_ns": 1000, "called_ns": 9000, "floor_ns": 500, "unstable": True, "suspicious": False}})
     except KeyboardInterrupt:
         pass
     print(json.dumps(found))
@@ -95,14 +96,21 @@ class Ladders(unittest.TestCase):
     def test_order(self):
         """What was refused before is judged again at the end and alone, what another file has after what none has."""
         with open(self.out, "w", encoding="utf-8") as file:
-            columns = ["task", "workload", "verdict", "detail"]
-            json.dump({"columns": columns, "rows": [["x/b", "size02", "wrong_value", "why"]]}, file)
+            columns = ["task", "workload", "verdict", "detail", "median_ns"]
+            json.dump({"columns": columns, "rows": [["x/b", "size02", "wrong_value", "why", None]]}, file)
         other = os.path.join(self.folder.name, "other.json")
         with open(other, "w", encoding="utf-8") as file:
-            json.dump({"columns": columns, "rows": [["x/a", f"size0{i}", "pass", ""] for i in (1, 2, 3)]}, file)
+            json.dump({"columns": columns, "rows": [["x/a", f"size0{i}", "pass", "", 5.0] for i in (1, 2, 3)]}, file)
         self.call("--after", other, "--each", "1", gpus="1")
         self.assertEqual(self.order, ["x/b size01", "x/b size03", "x/a size01", "x/a size02", "x/a size03",
                                       "x/b size03", "x/b size02", "x/b size03"])
+
+    def test_no_time(self):
+        """What passed without a time beside others is timed alone."""
+        with mock.patch.dict(os.environ, {"BUSY": "1"}):
+            _, asked, rows, _ = self.call("--only", "x/a")
+        self.assertEqual(asked, ["x/a size01", "x/a size01", "x/a size02", "x/a size03"])
+        self.assertEqual((rows["x/a", "size01"]["median_ns"], rows["x/a", "size01"]["detail"]), (2000.04, ""))
 
     def test_ends(self):
         """When the time is over, what a bench at hand has judged counts; the next call asks for the rest alone."""
