@@ -33,6 +33,8 @@ def tasks(root, out):
     has("contract fp16", report)
     assert kept["gpu_mode.data"] == "{'scores': scores, 'scale': 0.5}" and kept["gpu_mode.ranking_by"] == "geom", kept
     assert kept["assay.input.scores"].startswith("normal("), kept
+    run([root / "groups", "-o", out / "groups.onnxtxt"])
+    has("torch.empty_like(largest))", properties(out / "groups.onnxtxt")["gpu_mode.data"])
     run([root / "totals", "-o", out / "totals.onnxtxt"])
     kept = properties(out / "totals.onnxtxt")
     assert kept["assay.workload.full"] == "size=1024" and kept["assay.workload.test0"] == "size=77", kept
@@ -136,7 +138,7 @@ def submissions(root, out):
 
 def results(out):
     """What GPU MODE's tools read: keys and texts, as its tester writes them."""
-    has("3 submissions, 10 cases", assay("export", "ours", "--format", "gpu-mode", "--to", out / "results"))
+    has("4 submissions, 13 cases", assay("export", "ours", "--format", "gpu-mode", "--to", out / "results"))
     whole = json.loads((out / "results/window/unfolded.py.json").read_text())
     assert set(whole) == {"success", "error", "system", "runs"} and set(whole["runs"]) == {"test", "benchmark"}, whole
     run_ = whole["runs"]["test"]["run"]

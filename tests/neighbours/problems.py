@@ -70,6 +70,31 @@ WINDOW = {"reference.py": text("""
 """), "task.yml": yml("Slides a window over three channels.", [
     '{"length": 20, "width": 3, "rows": 2, "seed": 1}', '{"length": 31, "width": 4, "rows": 5, "seed": 2}'], [
     '{"length": 64, "width": 8, "rows": 16, "seed": 3}', '{"length": 40, "width": 5, "rows": 8, "seed": 4}'])}
+# Two buffers for answers, of which one says how many groups there are.
+GROUPS = {"reference.py": text("""
+    import torch
+
+
+    def ref_kernel(data):
+        x, parts, largest = data
+        grouped = x.reshape(x.shape[0], largest.shape[1], -1)
+        most = grouped.abs().amax(-1)
+        parts[...] = (grouped / most.unsqueeze(-1)).reshape(x.shape)
+        largest[...] = most
+        return parts, largest
+
+
+    def generate_input(rows, cols, group, seed):
+        gen = torch.Generator(device="cuda")
+        gen.manual_seed(seed)
+        x = torch.randn(rows, cols, device="cuda", generator=gen)
+        return x, torch.empty(rows, cols, device="cuda"), torch.empty(rows, cols // group, device="cuda")
+
+
+    def check_implementation(data, output):
+        return True, ""
+"""), "task.yml": yml("Parts of the largest of each group.", ['{"rows": 3, "cols": 24, "group": 4, "seed": 1}'], [
+    '{"rows": 16, "cols": 64, "group": 16, "seed": 1}', '{"rows": 9, "cols": 40, "group": 8, "seed": 1}'])}
 # Numbers drawn on the host, a sum that is rounded at its end, and bins that are enough for any byte.
 TOTALS = {"reference.py": text("""
     import torch
@@ -152,7 +177,7 @@ LAYER = {"reference.py": text("""
 FORGOTTEN = {**LAYER, "reference.py": "\n".join(line for line in LAYER["reference.py"].splitlines() if "layer.bias" not in line)
              + "\n"}
 PROBLEMS = {"window": WINDOW, "scaled": SCALED, "several": SEVERAL, "loop": LOOP, "layer": LAYER, "forgotten": FORGOTTEN,
-            "totals": TOTALS, "drawn_extent": DRAWN_EXTENT}
+            "groups": GROUPS, "totals": TOTALS, "drawn_extent": DRAWN_EXTENT}
 SUBMISSIONS = {
     ("window", "unfolded"): (text("""
         from __future__ import annotations
@@ -167,6 +192,14 @@ SUBMISSIONS = {
                 windows = signal.unfold(2, taps.shape[2], 1)
                 out.copy_((windows * taps[0][None, :, None, :]).sum((1, 3)))
             return out
+    """), "pass"),
+    ("groups", "written"): (text("""
+        def custom_kernel(data):
+            x, parts, largest = data
+            grouped = x.reshape(x.shape[0], largest.shape[1], -1)
+            largest.copy_(grouped.abs().amax(-1))
+            parts.copy_((grouped / largest.unsqueeze(-1)).reshape(x.shape))
+            return parts, largest
     """), "pass"),
     ("window", "short"): ("def custom_kernel(data):\n    return data[2].fill_(0.25)\n", "wrong_value"),
     ("scaled", "stable"): (text("""

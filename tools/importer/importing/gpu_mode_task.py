@@ -189,8 +189,8 @@ class Data:
             if not isinstance(leaf, torch.Tensor):
                 texts.append(repr(leaf))
                 continue
-            if k in attempt.live:
-                texts.append(attempt.labels[k])
+            if k in attempt.live:  # nobody wrote it: it is read for its extents, and the answer is written there
+                texts.append(f"torch.empty_like({attempt.labels[k]})" if self.blank[k] else attempt.labels[k])
             else:
                 row = "".join(self.extent(attempt, k, i, d) + ", " for i, d in enumerate(attempt.row(k)))
                 fill = "empty" if self.blank[k] else "zeros"
