@@ -35,6 +35,12 @@ def tasks(root, out):
     assert kept["assay.input.scores"].startswith("normal("), kept
     run([root / "groups", "-o", out / "groups.onnxtxt"])
     has("torch.empty_like(largest))", properties(out / "groups.onnxtxt")["gpu_mode.data"])
+    from importing import NOTES
+    run([root / "steep", "-o", out / "steep.onnxtxt"])
+    has("elements are NaN or infinite in the module's own precision", " ".join(NOTES))
+    assert properties(out / "steep.onnxtxt")["assay.input.weight"] != "constant(0)"
+    run([root / "steep", "-o", out / "steep.onnxtxt", "--input", "x=normal(0, 1)"])
+    assert "own precision" not in " ".join(NOTES), NOTES
     run([root / "totals", "-o", out / "totals.onnxtxt"])
     kept = properties(out / "totals.onnxtxt")
     assert kept["assay.workload.full"] == "size=1024" and kept["assay.workload.test0"] == "size=77", kept

@@ -95,6 +95,27 @@ GROUPS = {"reference.py": text("""
         return True, ""
 """), "task.yml": yml("Parts of the largest of each group.", ['{"rows": 3, "cols": 24, "group": 4, "seed": 1}'], [
     '{"rows": 16, "cols": 64, "group": 16, "seed": 1}', '{"rows": 9, "cols": 40, "group": 8, "seed": 1}'])}
+# Zeros into a part of which numbers are put; and exponentials that single precision cannot hold.
+STEEP = {"reference.py": text("""
+    import torch
+
+
+    def ref_kernel(data):
+        x, weight = data
+        e = torch.exp(x)
+        return e / e.sum(-1, keepdim=True) * weight
+
+
+    def generate_input(rows, cols, seed):
+        weight = torch.zeros(rows, cols, device="cuda")
+        weight[:, 1:] = torch.rand(rows, cols - 1, device="cuda")
+        return torch.randn(rows, cols, device="cuda") * 100, weight
+
+
+    def check_implementation(data, output):
+        return True, ""
+"""), "task.yml": yml("A softmax as it should not be written.", ['{"rows": 5, "cols": 9, "seed": 1}'], [
+    '{"rows": 16, "cols": 32, "seed": 1}'])}
 # Numbers drawn on the host, a sum that is rounded at its end, and bins that are enough for any byte.
 TOTALS = {"reference.py": text("""
     import torch
@@ -177,7 +198,7 @@ LAYER = {"reference.py": text("""
 FORGOTTEN = {**LAYER, "reference.py": "\n".join(line for line in LAYER["reference.py"].splitlines() if "layer.bias" not in line)
              + "\n"}
 PROBLEMS = {"window": WINDOW, "scaled": SCALED, "several": SEVERAL, "loop": LOOP, "layer": LAYER, "forgotten": FORGOTTEN,
-            "groups": GROUPS, "totals": TOTALS, "drawn_extent": DRAWN_EXTENT}
+            "groups": GROUPS, "steep": STEEP, "totals": TOTALS, "drawn_extent": DRAWN_EXTENT}
 SUBMISSIONS = {
     ("window", "unfolded"): (text("""
         from __future__ import annotations

@@ -308,7 +308,23 @@ class Attempt:
         theirs = [as_numpy(b) for b in theirs]
         if workload in ("small", "full"):
             empty_of_numbers(theirs)
+        if workload == "small" and not self.masks:
+            self.compare_classes([t if o is None else t.to(o.dtype) for t, o in zip(tensors, originals)], theirs)
         return max((difference(a, b) for a, b in zip(ours, theirs)), key=lambda e: e[0])
+
+    def compare_classes(self, tensors, answers):
+        """Notes answers that the module itself has none for in its own precision: as a candidate it would be refused."""
+        n = len(self.source.inputs)
+        try:
+            with torch.no_grad():
+                own = [as_numpy(y) for y in self.source.call(self.source.model, tensors[:n], tensors[n:])]
+        except Exception:  # it has been run in double precision, and whatever this is concerns no answer
+            return
+        for k, (y, answer) in enumerate(zip(own, answers)):
+            lost = numpy.isfinite(answer) & ~numpy.isfinite(y) if y.shape == answer.shape else numpy.zeros(1, bool)
+            if lost.any():
+                note(f"output {k}: {lost.sum()} of {y.size} elements are NaN or infinite in the module's own precision, and in "
+                     "double precision they are not: what is drawn is no good to it; say how inputs are drawn (--input NAME=DISTRIBUTION)")
 
     def errors(self, assay, path, tolerance):
         """(workload, error) of each, None where it is too large to compute (theirs, which may be many, sooner than full

@@ -11,22 +11,39 @@ SAME = {"to", "float", "double", "half", "bfloat16", "contiguous", "clone", "det
 EMPTY = {"empty", "empty_like", "empty_strided", "new_empty"}
 
 
+def writes(tensor):
+    """How often its memory was written in place: views of one memory count together."""
+    try:
+        return tensor._version
+    except (RuntimeError, AttributeError):  # a tensor of inference mode does not count
+        return None
+
+
 class Watch(TorchFunctionMode):
     """While get_inputs runs: how each tensor came to be."""
 
     def __init__(self):
         super().__init__()
-        self.known, self.kept, self.blank = {}, [], set()
+        self.draws, self.kept, self.blank = {}, [], set()
+        self.written = {}  # how often each had been written when it was last seen, by itself or through another view
 
     def is_blank(self, tensor):
         """Memory that nobody has written."""
-        return id(tensor) in self.blank
+        return id(tensor) in self.blank and self.written[id(tensor)] == writes(tensor)
 
     def of(self, tensor):
-        return self.known.get(id(tensor))
+        """None also where something was put into a part of it since, as by x[:, 0] = y."""
+        return self.draws.get(id(tensor)) if self.written.get(id(tensor)) == writes(tensor) else None
+
+    def forget(self, tensor):
+        if isinstance(tensor, torch.Tensor) and self.written.get(id(tensor)) != writes(tensor):
+            self.draws.pop(id(tensor), None)
+            self.blank.discard(id(tensor))
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        for x in args[:2]:
+            self.forget(x)
         made = func(*args, **kwargs)
         try:
             draw = self.drawn(getattr(func, "__name__", ""), args, kwargs, made)
@@ -39,9 +56,10 @@ class Watch(TorchFunctionMode):
                 self.blank.add(id(made))
             elif name != "__get__":
                 self.blank.discard(id(made))
-            self.known.pop(id(made), None)
+            self.draws.pop(id(made), None)
             if draw:
-                self.known[id(made)] = draw
+                self.draws[id(made)] = draw
+            self.written[id(made)] = writes(made)
         return made
 
     def drawn(self, name, args, kwargs, made):
@@ -63,14 +81,14 @@ class Watch(TorchFunctionMode):
         return self.derived(name.strip("_"), args, kwargs, made)
 
     def derived(self, name, args, kwargs, made):
-        x = self.of(args[0]) if args else None
+        x = self.draws.get(id(args[0])) if args else None
         y = args[1] if len(args) > 1 else None
         plain = isinstance(y, (int, float)) and not isinstance(y, bool)
         if name in ("rsub", "mul", "add", "sub", "div", "truediv", "rmul", "radd", "neg"):
             if x is None and isinstance(y, torch.Tensor):
-                x, y = self.of(y), args[0]
+                x, y = self.draws.get(id(y)), args[0]
                 plain = isinstance(y, (int, float)) and name not in ("sub", "div", "truediv")
-            other = self.of(y) if isinstance(y, torch.Tensor) else None
+            other = self.draws.get(id(y)) if isinstance(y, torch.Tensor) else None
             if other and x and "mul" in name:  # a tensor times one drawn number
                 small, large = (x, other) if isinstance(args[0], torch.Tensor) and args[0].numel() == 1 else (other, x)
                 if (
