@@ -231,6 +231,9 @@ static void print_text(const struct arguments *a, const struct tuner_result *r, 
   else
     printf("\nbest: %s  %s, judged in full\n%s\n", printable_line(r->configuration, name, sizeof name),
            cli_time_text(r->best_ns, time), r->file);
+  if (r->untimed > 0 && r->best >= 0)
+    printf("%lld of %lld configurations have no time, since the machine was busy; the same command tries them again\n",
+           (long long)r->untimed, (long long)r->tried);
   if (!r->complete)
     printf("%lld of %lld configurations were tried; the same command goes on\n", (long long)r->tried,
            (long long)r->count);

@@ -162,6 +162,10 @@ bool load_is_felt(const struct assay_load *l) {
   return load_is_too_much(l) || takes(l, FELT);
 }
 
+bool load_shows_in(const struct assay_verdict *v) {
+  return v->times_rank_nothing || strcmp(v->mode, "process") == 0;
+}
+
 const char *load_text(const struct assay_load *l, char *text, size_t size) {
   char stolen[64] = "", average[32] = "unknown";
   if (l->stolen > 0.05 * l->cpus)

@@ -29,6 +29,9 @@ struct assay_load load_between(const struct load_look *before, const struct load
 bool load_is_too_much(const struct assay_load *l);
 bool load_is_felt(const struct assay_load *l);
 
+// Whether the host's work shows in a verdict's times: of plans on a GPU there is none.
+bool load_shows_in(const struct assay_verdict *v);
+
 // "load 11 on 2 CPUs", "load 3, 45 % of the time stolen, on 2 CPUs".
 const char *load_text(const struct assay_load *l, char *text, size_t size);
 

@@ -165,11 +165,6 @@ static void take_no_time(struct session *s, const char *stop, const char *more) 
   session_decide(s, ASSAY_REASON_PASS, "no time: %s%s", stop, more);
 }
 
-// Times in which the host's work shows: of plans on a GPU there is none.
-static bool is_hosts_time(const struct session *s) {
-  return s->v->times_rank_nothing || strcmp(s->v->mode, "process") == 0;
-}
-
 // Decides whether the time counts, once the calls are verified. A time is suspicious because of what a kernel did; what
 // the machine did leaves none.
 static void weigh_time(struct session *s) {
@@ -183,7 +178,7 @@ static void weigh_time(struct session *s) {
   t->measured = t->measured && session_is_good(s); // the times of a wrong kernel mean nothing
   bool too_fast = t->high_ns < SUSPICIOUS_PART_OF_FLOOR * t->floor_ns ||
                   s->hot_high_ns < SUSPICIOUS_PART_OF_FLOOR * s->hot_floor_ns;
-  bool hosts = is_hosts_time(s);
+  bool hosts = load_shows_in(s->v);
   if (session_is_good(s) && s->o->timing && hosts && load_is_too_much(&t->load)) {
     snprintf(text, sizeof text, " (%s)", load_text(&t->load, busy, sizeof busy));
     take_no_time(s, "machine too busy", text);

@@ -12,8 +12,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "judge/form.h"
+#include "judge/load.h"
 #include "judge/record.h"
 #include "task/task.h"
+#include "tune/outcome.h"
 
 // What a trial asks: enough to tell a wrong configuration, and to rank times. The finalists are asked everything.
 enum {
@@ -32,6 +34,7 @@ struct work {
   int64_t trial; // its place in the order
   char file[4096], name[512];
   struct assay_judge_options options;
+  struct tune_limits limits; // of its time
   struct assay_job *job;
   int64_t begin_ns; // wall clock that beginning took
   int64_t cpu_ns;   // of this thread; children apart
@@ -51,9 +54,9 @@ struct tuner {
   char *source;
   size_t n_source;
   int64_t *order, count;
-  struct store_trial *trials; // by number; id 0: not tried. Strings: configuration alone, the arena's
-  int64_t spent_ns;           // of processes before this one, and of this one
-  double best_ns;
+  struct store_trial *trials;   // by number; id 0: not tried. Strings: configuration alone, the arena's
+  int64_t spent_ns;             // of processes before this one, and of this one
+  double best_ns, best_high_ns; // of the best so far; best_high_ns is known of this process's trials alone
 };
 
 static int64_t cpu_now_ns(void) {
@@ -142,13 +145,16 @@ static bool is_better(const struct store_trial *t, double best_ns) {
   return t->status == STORE_TRIAL_OK && !isnan(t->time_ns) && !(t->time_ns >= best_ns);
 }
 
-static void keep(struct tuner *t, const struct store_trial *trial) {
+// `high_ns`: the upper end of its time's interval; NaN: unknown.
+static void keep(struct tuner *t, const struct store_trial *trial, double high_ns) {
   int64_t end = trial->start_ns + trial->compile_ns + trial->bench_ns;
   t->trials[trial->number] = *trial;
   t->trials[trial->number].configuration = arena_strdup(&t->arena, trial->configuration);
   t->spent_ns = end > t->spent_ns ? end : t->spent_ns;
-  if (is_better(trial, t->best_ns))
-    t->best_ns = trial->time_ns;
+  if (!is_better(trial, t->best_ns))
+    return;
+  t->best_ns = trial->time_ns;
+  t->best_high_ns = high_ns;
 }
 
 static bool take_trial(void *arg, const struct store_trial *trial) {
@@ -169,7 +175,7 @@ static bool take_trial(void *arg, const struct store_trial *trial) {
     return false;
   if (trial->status == STORE_TRIAL_FAILED) // right, and no time: the machine was not steady, so it is tried again
     return true;
-  keep(t, trial);
+  keep(t, trial, NAN);
   t->result->tried_before++;
   return true;
 }
@@ -221,38 +227,45 @@ static enum assay_status prepare_work(struct tuner *t, int64_t trial, struct wor
   j->hot_samples = TRIAL_HOT;
   j->relative_width = TRIAL_WIDTH;
   j->give_up_ns = t->o->give_up > 1 && !isnan(t->best_ns) ? t->o->give_up * t->best_ns : 0;
+  w->limits = (struct tune_limits){j->give_up_ns, t->best_high_ns};
   return status;
 }
 
-static enum store_trial_status status_of(const struct assay_verdict *v, double give_up_ns) {
-  switch (v->reason) {
-  case ASSAY_REASON_PASS:
-    if (!v->timing.measured)
-      return STORE_TRIAL_FAILED;
-    return give_up_ns > 0 && v->timing.median_ns > give_up_ns ? STORE_TRIAL_SLOW : STORE_TRIAL_OK;
-  case ASSAY_REASON_BUILD_FAILED:
-  case ASSAY_REASON_BUILD_LIMIT:
-    return STORE_TRIAL_COMPILE_ERROR;
-  case ASSAY_REASON_BUILD_TIMEOUT:
-  case ASSAY_REASON_TIMEOUT:
-    return STORE_TRIAL_TIMEOUT;
-  case ASSAY_REASON_UNWRITTEN:
-  case ASSAY_REASON_WRONG_CLASS:
-  case ASSAY_REASON_WRONG_VALUE:
-  case ASSAY_REASON_LOW_PRECISION:
-  case ASSAY_REASON_CHANGED_BEHAVIOUR:
-  case ASSAY_REASON_WROTE_INPUT:
-  case ASSAY_REASON_OUT_OF_BOUNDS:
-    return STORE_TRIAL_WRONG;
-  default:
-    return STORE_TRIAL_LAUNCH_ERROR;
-  }
+// Why a time is not held against a configuration.
+static void describe_doubt(const struct assay_verdict *v, const struct tune_limits *limits, char *text, size_t size) {
+  char load[128];
+  if (load_shows_in(v) && load_is_felt(&v->timing.load))
+    snprintf(text, size, "slow while the machine was busy (%s)", load_text(&v->timing.load, load, sizeof load));
+  else
+    snprintf(text, size, "slow, but its interval reaches that of the best: %.4g of %.4g us", v->timing.low_ns / 1e3,
+             limits->best_high_ns / 1e3);
+}
+
+static struct store_trial trial_of(const struct tuner *t, const struct work *w, const struct assay_verdict *v) {
+  const enum store_trial_status status = tune_outcome(v, &w->limits);
+  const bool timed = status == STORE_TRIAL_OK || status == STORE_TRIAL_SLOW;
+  return (struct store_trial){.status = status,
+                              .run = t->o->run,
+                              .task = t->o->task_name,
+                              .workload = w->options.workload,
+                              .device = w->options.device,
+                              .maker = TUNE_MAKER,
+                              .candidate = t->o->judging->candidate,
+                              .configuration = w->name,
+                              .detail = v->detail,
+                              .number = w->trial,
+                              .start_ns = t->spent_ns,
+                              .gpu_ns = strcmp(w->options.device, "cpu") == 0 ? 0 : v->durations.kernel_ns,
+                              .at_ns = clock_wall_ns(),
+                              .time_ns = timed ? v->timing.median_ns : NAN,
+                              .tuner_ns = NAN};
 }
 
 // Tests a configuration that has begun, and stores its trial. `compile_ns`: its share of the batch's compiling.
 static enum assay_status finish_work(struct tuner *t, struct work *w, int64_t compile_ns, int64_t compile_cpu_ns,
                                      struct assay_error *err) {
   struct assay_verdict v;
+  char doubt[200] = "";
   int64_t start = clock_monotonic_ns(), cpu = cpu_now_ns();
   enum assay_status status =
       w->status ? error_set(err, w->status, "%s: %s", w->name, w->error.message) : assay_judge_test(w->job, err);
@@ -265,32 +278,20 @@ static enum assay_status finish_work(struct tuner *t, struct work *w, int64_t co
   w->job = NULL;
   if (status)
     return status;
-  struct store_trial trial = {.status = status_of(&v, w->options.give_up_ns),
-                              .run = t->o->run,
-                              .task = t->o->task_name,
-                              .workload = w->options.workload,
-                              .device = w->options.device,
-                              .maker = TUNE_MAKER,
-                              .candidate = t->o->judging->candidate,
-                              .configuration = w->name,
-                              .detail = v.detail,
-                              .number = w->trial,
-                              .start_ns = t->spent_ns,
-                              .compile_ns = compile_ns,
-                              .bench_ns = clock_monotonic_ns() - start,
-                              .cpu_ns = compile_cpu_ns + cpu_now_ns() - cpu,
-                              .gpu_ns = strcmp(w->options.device, "cpu") == 0 ? 0 : v.durations.kernel_ns,
-                              .at_ns = clock_wall_ns(),
-                              .time_ns = v.timing.measured ? v.timing.median_ns : NAN,
-                              .tuner_ns = NAN};
+  struct store_trial trial = trial_of(t, w, &v);
+  if (trial.status == STORE_TRIAL_FAILED && v.timing.measured) {
+    describe_doubt(&v, &w->limits, doubt, sizeof doubt);
+    trial.detail = doubt;
+  }
+  trial.compile_ns = compile_ns;
+  trial.bench_ns = clock_monotonic_ns() - start;
+  trial.cpu_ns = compile_cpu_ns + cpu_now_ns() - cpu;
   if (v.reason == ASSAY_REASON_JUDGE_FAILED)
     status = error_set(err, ASSAY_ERR_ENVIRONMENT, "%s cannot be judged here: %s", w->name, v.detail);
-  if (trial.status != STORE_TRIAL_OK && trial.status != STORE_TRIAL_SLOW)
-    trial.time_ns = NAN;
   if (!status)
     status = store_put_trial(t->o->store, &trial, err);
   if (!status) {
-    keep(t, &trial);
+    keep(t, &trial, v.timing.high_ns);
     if (t->o->progress)
       t->o->progress(t->o->progress_arg, &trial, t->best_ns, t->count);
   }
@@ -511,7 +512,7 @@ static enum assay_status retime(struct tuner *t, struct assay_error *err) {
 }
 
 enum assay_status tuner_run(const struct tuner_options *o, struct tuner_result *out, struct assay_error *err) {
-  struct tuner t = {.o = o, .result = out, .best_ns = NAN};
+  struct tuner t = {.o = o, .result = out, .best_ns = NAN, .best_high_ns = NAN};
   enum { ANSWER_BYTES = 256 << 20 };
   *out = (struct tuner_result){.best = -1, .best_ns = NAN};
   enum assay_status status = read_space(&t, err);
@@ -522,8 +523,10 @@ enum assay_status tuner_run(const struct tuner_options *o, struct tuner_result *
   if (!status)
     status = search_twice(&t, err);
   out->count = t.count;
-  for (int64_t i = 0; t.trials && i < t.count; i++)
+  for (int64_t i = 0; t.trials && i < t.count; i++) {
     out->tried += t.trials[i].at_ns != 0;
+    out->untimed += t.trials[i].at_ns != 0 && t.trials[i].status == STORE_TRIAL_FAILED;
+  }
   out->complete = out->tried == out->count;
   if (!status)
     status = judge_finalists(&t, err);

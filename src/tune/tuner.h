@@ -37,6 +37,7 @@ struct tuner_options {
 
 struct tuner_result {
   int64_t count, tried, tried_before;  // configurations that are allowed; tried in all; by earlier processes
+  int64_t untimed;                     // of these: right, and without a time, since the machine was busy
   bool complete;                       // nothing is left to try
   int64_t best;                        // number of the trial whose full judgement is the fastest right one; -1: none
   int64_t verdict;                     // of that judgement
