@@ -32,7 +32,8 @@ struct maker_candidate {
   char refusal[256]; // why there is none for this shape; "" where there is one
   bool cut_off;      // with a refusal: by the user's interrupt, so that the same command goes on
   bool one_shape;    // it is written for this workload alone: asked nowhere else
-  double making_s;   // what making or tuning it took
+  int64_t verdict;   // of its making, in the store, asked what the comparison asks; 0: it is to be judged
+  double making_s;   // what making or tuning it took, whenever that was
 };
 
 struct maker {

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/parallel.h"
@@ -30,6 +29,11 @@ static enum assay_status make_folder(const struct maker_request *r, int seed, ch
   return file_make_folders(folder, err);
 }
 
+static char *command_of(void *arg, const struct assay_judge_options *o, const struct assay_verdict *v) {
+  const struct maker_request *r = arg;
+  return cli_repeat_command(r->judging, r->task_name, o->candidate, v);
+}
+
 // Tunes in the order of a seed. The candidate is that of the first: further ones show how much a search depends on it.
 static enum assay_status run_tuner(const struct maker_request *r, const char *file, int seed,
                                    struct maker_candidate *out, struct assay_error *err) {
@@ -46,10 +50,13 @@ static enum assay_status run_tuner(const struct maker_request *r, const char *fi
                                   .parallel = parallel_cpus(),
                                   .budget_ns = r->seconds * INT64_C(1000000000),
                                   .give_up = 1.5,
-                                  .finalists = 1,
+                                  .finalists =
+                                      1, // its time is the candidate's: the least of several would be a lucky one
                                   .seed = (uint64_t)seed,
                                   .retime = r->retime,
-                                  .stop = r->stop};
+                                  .stop = r->stop,
+                                  .command = command_of,
+                                  .command_arg = (void *)r};
   enum assay_status status = make_folder(r, seed, folder, sizeof folder, err);
   if (!status)
     status = cli_use_candidate(r->judging, file, true, err);
@@ -57,6 +64,8 @@ static enum assay_status run_tuner(const struct maker_request *r, const char *fi
     status = tuner_run(&o, &result, err);
   if (status || seed > 1)
     return status;
+  out->making_s = (double)result.spent_ns / 1e9;
+  out->verdict = result.verdict;
   out->cut_off = result.best < 0 && atomic_load(r->stop);
   if (out->cut_off)
     snprintf(out->refusal, sizeof out->refusal,
@@ -76,9 +85,7 @@ static enum assay_status yield(const struct maker_request *r, struct maker_candi
     snprintf(out->refusal, sizeof out->refusal, "no file of it for this task declares something to tune");
     return ASSAY_OK;
   }
-  int64_t start = clock_monotonic_ns();
   enum assay_status status = run_tuner(r, file, 1, out, err);
-  out->making_s = (double)(clock_monotonic_ns() - start) / 1e9;
   for (int seed = 2; seed <= r->seeds && !status && !atomic_load(r->stop); seed++)
     status = run_tuner(r, file, seed, out, err);
   return status;

@@ -29,38 +29,47 @@ static enum assay_status newest_of(struct store *s, const struct store_verdict *
   return status;
 }
 
+// A row like that of `from`; *id is its own.
+static enum assay_status copy_row(struct store *s, int64_t from, int64_t *id, struct assay_error *err) {
+#define COLUMNS "reason, samples, seed, at_ns" STORE_TEXTS(COMMA_NAME) STORE_REALS(COMMA_NAME) STORE_BOOLS(COMMA_NAME)
+  sqlite3_stmt *st = NULL;
+  enum assay_status status =
+      db_prepare(s, "INSERT INTO verdict (" COLUMNS ") SELECT " COLUMNS " FROM verdict WHERE id = ?", &st, err);
+  int code = status ? SQLITE_OK : sqlite3_bind_int64(st, 1, from);
+  if (!status && code == SQLITE_OK)
+    code = sqlite3_step(st);
+  if (!status)
+    status = db_check(s, code, "store a verdict", err);
+  sqlite3_finalize(st);
+  return status ? status : db_number(s, "SELECT last_insert_rowid()", id, err);
+}
+
+// Runs an UPDATE whose parameters are two texts, the row's id and that of the row it was copied from.
+static enum assay_status change(struct store *s, const char *sql, const char *const texts[2], const int64_t ids[2],
+                                struct assay_error *err) {
+  sqlite3_stmt *st = NULL;
+  enum assay_status status = db_prepare(s, sql, &st, err);
+  int code = SQLITE_OK;
+  for (int i = 0; i < 2 && !status && code == SQLITE_OK; i++)
+    code = db_bind_text(st, i + 1, texts[i]);
+  for (int i = 0; i < 2 && !status && code == SQLITE_OK; i++)
+    code = sqlite3_bind_int64(st, i + 3, ids[i]);
+  if (!status && code == SQLITE_OK)
+    code = sqlite3_step(st);
+  if (!status)
+    status = db_check(s, code, "store a verdict", err);
+  sqlite3_finalize(st);
+  return status;
+}
+
 static enum assay_status copy(struct store *s, int64_t from, const char *to, const char *hash, int64_t *id,
                               struct assay_error *err) {
-#define COLUMNS "reason, samples, seed, at_ns" STORE_TEXTS(COMMA_NAME) STORE_REALS(COMMA_NAME) STORE_BOOLS(COMMA_NAME)
-  static const char *const statements[] = {
-      "INSERT INTO verdict (" COLUMNS ") SELECT " COLUMNS " FROM verdict WHERE id = ?1",
-      "UPDATE verdict SET candidate = ?1, candidate_hash = ?2, evidence = CASE WHEN " STORE_IS_SHARED
-      " THEN evidence ELSE '@' || ?4 END WHERE id = ?3"};
-  enum assay_status status = ASSAY_OK;
-  for (int i = 0; i < 2 && !status; i++) {
-    sqlite3_stmt *st = NULL;
-    status = db_prepare(s, statements[i], &st, err);
-    int code = SQLITE_OK;
-    if (!status && i == 0) {
-      code = sqlite3_bind_int64(st, 1, from);
-    } else if (!status) {
-      code = db_bind_text(st, 1, to);
-      if (code == SQLITE_OK)
-        code = db_bind_text(st, 2, hash);
-      if (code == SQLITE_OK)
-        code = sqlite3_bind_int64(st, 3, *id);
-      if (code == SQLITE_OK)
-        code = sqlite3_bind_int64(st, 4, from);
-    }
-    if (!status && code == SQLITE_OK)
-      code = sqlite3_step(st);
-    if (!status)
-      status = db_check(s, code, "store a verdict", err);
-    sqlite3_finalize(st);
-    if (!status && i == 0)
-      status = db_number(s, "SELECT last_insert_rowid()", id, err);
-  }
-  return status;
+  enum assay_status status = copy_row(s, from, id, err);
+  return status ? status
+                : change(s,
+                         "UPDATE verdict SET candidate = ?1, candidate_hash = ?2, evidence = CASE WHEN " STORE_IS_SHARED
+                         " THEN evidence ELSE '@' || ?4 END WHERE id = ?3",
+                         (const char *const[]){to, hash}, (const int64_t[]){*id, from}, err);
 }
 
 enum assay_status store_share(struct store *s, const struct store_verdict *key, const char *to, const char *hash,
@@ -74,6 +83,24 @@ enum assay_status store_share(struct store *s, const struct store_verdict *key, 
     status = newest_of(s, key, to, &own, err);
   if (!status && from > own)
     status = copy(s, from, to, hash, &own, err);
+  status = db_end(s, status, err);
+  if (!status)
+    *id = own;
+  return status;
+}
+
+enum assay_status store_copy(struct store *s, int64_t from, const char *run, const char *candidate, int64_t *id,
+                             struct assay_error *err) {
+  int64_t own = 0;
+  enum assay_status status = db_begin(s, err);
+  if (status)
+    return status;
+  status = copy_row(s, from, &own, err);
+  if (!status)
+    status = change(s,
+                    "UPDATE verdict SET run = ?1, candidate = ?2, evidence = (SELECT " STORE_WHOLE_EVIDENCE
+                    " FROM verdict WHERE id = ?4) WHERE id = ?3",
+                    (const char *const[]){run, candidate}, (const int64_t[]){own, from}, err);
   status = db_end(s, status, err);
   if (!status)
     *id = own;

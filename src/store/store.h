@@ -97,6 +97,11 @@ enum assay_status store_find(struct store *s, const struct store_verdict *key, i
 enum assay_status store_share(struct store *s, const struct store_verdict *key, const char *to, const char *hash,
                               int64_t *id, struct assay_error *err);
 
+// The verdict `from` in another run as well, under the name that the candidate has there; the evidence is copied, since
+// either run may be deleted. *id is the copy's.
+enum assay_status store_copy(struct store *s, int64_t from, const char *run, const char *candidate, int64_t *id,
+                             struct assay_error *err);
+
 // The least time that ranks of the key's task, form, workload and device, in any run: right wherever it was asked, not
 // suspicious, of draws that nobody could know. NaN: there is none.
 enum assay_status store_least_time(struct store *s, const struct store_verdict *key, double *ns,

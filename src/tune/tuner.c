@@ -528,6 +528,7 @@ enum assay_status tuner_run(const struct tuner_options *o, struct tuner_result *
     out->untimed += t.trials[i].at_ns != 0 && t.trials[i].status == STORE_TRIAL_FAILED;
   }
   out->complete = out->tried == out->count;
+  out->spent_ns = t.spent_ns;
   if (!status)
     status = judge_finalists(&t, err);
   if (!status && o->retime)

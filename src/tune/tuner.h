@@ -41,6 +41,7 @@ struct tuner_result {
   bool complete;                       // nothing is left to try
   int64_t best;                        // number of the trial whose full judgement is the fastest right one; -1: none
   int64_t verdict;                     // of that judgement
+  int64_t spent_ns;                    // of the search, earlier processes included
   double best_ns;                      // its time; NaN
   char configuration[512], file[4096]; // of the best, and its source
 };

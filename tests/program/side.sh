@@ -26,6 +26,9 @@ expect 0 "^True$" value "$work/one.json" "o['shapes'][1]['results'][1]['making_s
 expect 0 "ROWS=.*LANES=" value "$work/one.json" "o['shapes'][1]['results'][1]['candidate']"
 expect 0 "^True$" value "$work/one.json" "all(s['winner'] is None or s['winner'].endswith('tests/tuning') for s in o['shapes'])"
 expect 0 "as the schema says" python3 "$source/tests/support/check_json.py" "$source/docs/assay.schema.json" "compare --with" "$work/one.json"
+# The tuner's best was judged in full, and is not judged again: one judgement, in both runs, which outlives the tuner's.
+twice() { python3 -c "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute(\"SELECT count(*), count(DISTINCT t.seed) FROM verdict t JOIN verdict c ON c.seed = t.seed AND c.evidence = t.evidence AND c.time_ns = t.time_ns WHERE t.run LIKE 'side, tune%, tuning' AND c.run LIKE 'side, tune%' AND c.id > t.id AND c.candidate LIKE '%matmul.c (ROWS=%'\").fetchone())" "$ASSAY_STORE"; }
+expect 0 "^2 2$" twice
 # Letters follow from numbers and rules.
 expect 0 "^A 1.0 E 0.0$" value "$work/one.json" \
   "*[x for c in o['scorecard'] if c['criterion'] == 'correctness' and (c['maker'].endswith('wrong.c') or c['maker'].startswith('tune')) for x in (c['letter'], c['number'])]"
@@ -44,6 +47,9 @@ expect 0 "tune: fusedops/matmul/fp32_matmul ragged1" "$assay" trials "side, tune
 # At one of both shapes: its trials alone are counted.
 json 0 "${side[@]/ragged\[01\]/ragged0}" --json --scorecard
 cp "$work/out" "$work/half.json"
+# What tuning took is what it took then; a trial that had no time may have been tried once more.
+making() { value "$work/$1.json" "o['shapes'][0]['results'][1]['making_seconds']"; }
+expect 0 "^True$" python3 -c "print($(making half) >= $(making one) > 0.01)"
 tried() { python3 -c "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(\"SELECT count(*) FROM trial WHERE run LIKE 'side, tune%' AND workload = 'ragged0'\").fetchone()[0])" "$ASSAY_STORE"; }
 expect 0 "^1 $(tried) True$" python3 -c "import json, sys; half, one = ([e['trials'] for e in json.load(open(f))['ease'] if e['maker'].startswith('tune')][0] for f in sys.argv[1:])
 print(len(json.load(open(sys.argv[1]))['shapes']), half, 0 < half < one)" "$work/half.json" "$work/one.json"
