@@ -71,6 +71,8 @@ static enum assay_status run_tuner(const struct maker_request *r, const char *fi
     snprintf(out->refusal, sizeof out->refusal,
              "cut off after %lld of %lld configurations, before the best was judged in full; the same command goes on",
              (long long)result.tried, (long long)result.count);
+  else if (result.best < 0 && result.untimed_best[0])
+    snprintf(out->refusal, sizeof out->refusal, "%.250s", result.untimed_best);
   else if (result.best < 0)
     snprintf(out->refusal, sizeof out->refusal,
              "no configuration is right at every question and has a time; `assay trials '%.150s'` says why", run);

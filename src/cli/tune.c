@@ -214,10 +214,13 @@ static bool note_failure(void *arg, const struct store_trial *t) {
   return false;
 }
 
-static void print_none(const struct arguments *a, struct store *store) {
+static void print_none(const struct arguments *a, const struct tuner_result *r, struct store *store) {
   struct buf why = {0};
   struct assay_error ignored = {0};
-  store_each_trial(store, a->tuner.run, note_failure, &why, &ignored);
+  if (r->untimed_best[0])
+    buf_printf(&why, ": %s", r->untimed_best);
+  else
+    store_each_trial(store, a->tuner.run, note_failure, &why, &ignored);
   cells_printf(stdout, "\nno configuration is right at every question and has a time%s\n", buf_str(&why));
   buf_release(&why);
 }
@@ -227,12 +230,12 @@ static void print_text(const struct arguments *a, const struct tuner_result *r, 
   char time[32], name[512];
   cli_trials_print(store, all, a->tuner.run, stdout);
   if (r->best < 0)
-    print_none(a, store);
+    print_none(a, r, store);
   else
     printf("\nbest: %s  %s, judged in full\n%s\n", printable_line(r->configuration, name, sizeof name),
            cli_time_text(r->best_ns, time), r->file);
-  if (r->untimed > 0 && r->best >= 0)
-    printf("%lld of %lld configurations have no time, since the machine was busy; the same command tries them again\n",
+  if (r->untimed > 0)
+    printf("%lld of %lld configurations are right and have no time; the same command tries them again\n",
            (long long)r->untimed, (long long)r->tried);
   if (!r->complete)
     printf("%lld of %lld configurations were tried; the same command goes on\n", (long long)r->tried,

@@ -140,6 +140,8 @@ static enum assay_status read_values(const struct line *l, const char *p, const 
     char *value = arena_strndup(arena, p, n);
     if (!value)
       return error_nomem(err, "a tuner's parameters");
+    if (strstr(value, "..") && isdigit((unsigned char)*value))
+      return bad_line(err, file, out->line, "there are no ranges: a parameter has the values that are listed");
     if (is_octal(value))
       return bad_line(err, file, out->line, "a number with a leading zero is octal to C, and decimal to launch lines");
     for (int i = 0; i < out->n; i++)
@@ -176,9 +178,11 @@ static enum assay_status read_parameter(const struct line *l, int number, const 
     return status;
   s->n++;
   s->size *= p->n;
-  return s->size <= TUNE_MOST_CONFIGURATIONS ? ASSAY_OK
-                                             : error_set(err, ASSAY_ERR_LIMIT, "%s:%d: more than %d configurations",
-                                                         file, number, TUNE_MOST_CONFIGURATIONS);
+  return s->size <= TUNE_MOST_CONFIGURATIONS
+             ? ASSAY_OK
+             : error_set(err, ASSAY_ERR_LIMIT,
+                         "%s:%d: more than %d configurations, counted before constraints: leave values out", file,
+                         number, TUNE_MOST_CONFIGURATIONS);
 }
 
 static enum assay_status read_constraint(const struct line *l, int number, const char *file, struct arena *arena,

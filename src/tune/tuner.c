@@ -54,7 +54,7 @@ struct tuner {
   char *source;
   size_t n_source;
   int64_t *order, count;
-  struct store_trial *trials;   // by number; id 0: not tried. Strings: configuration alone, the arena's
+  struct store_trial *trials;   // by number; at_ns 0: to be tried. Strings: configuration alone, the arena's
   int64_t spent_ns;             // of processes before this one, and of this one
   double best_ns, best_high_ns; // of the best so far; best_high_ns is known of this process's trials alone
 };
@@ -173,10 +173,10 @@ static bool take_trial(void *arg, const struct store_trial *trial) {
                           t->o->run, trial->configuration, name);
   if (r->status)
     return false;
-  if (trial->status == STORE_TRIAL_FAILED) // right, and no time: the machine was not steady, so it is tried again
-    return true;
   keep(t, trial, NAN);
   t->result->tried_before++;
+  if (trial->status == STORE_TRIAL_FAILED) // right, and no time: the machine was not steady, so it is tried again
+    t->trials[trial->number].at_ns = 0;
   return true;
 }
 
@@ -366,8 +366,9 @@ static const struct store_trial *fastest(const struct tuner *t, const bool *take
 struct finalist {
   char file[4096];
   bool right;
-  double ns; // NaN: it has no time
+  double ns; // NaN: it has no time, and `why`
   int64_t id;
+  char why[256];
 };
 
 static bool take_verdict(void *arg, const struct store_verdict *v) {
@@ -415,6 +416,7 @@ static enum assay_status judge_finalist(struct tuner *t, int64_t number, struct 
   base_free(command);
   f->right = v.reason == ASSAY_REASON_PASS;
   f->ns = v.timing.measured ? v.timing.median_ns : NAN;
+  snprintf(f->why, sizeof f->why, "%.250s", v.detail);
   if (!status && v.reason == ASSAY_REASON_JUDGE_FAILED)
     status = error_set(err, ASSAY_ERR_ENVIRONMENT, "%s cannot be judged here: %s", f->file, v.detail);
   assay_verdict_release(&v);
@@ -472,6 +474,9 @@ static enum assay_status judge_finalists(struct tuner *t, struct assay_error *er
       take_best(t, number, f.file, f.ns, f.id);
     else if (!f.right)
       status = mark_wrong(t, number, err);
+    else if (!t->result->untimed_best[0])
+      snprintf(t->result->untimed_best, sizeof t->result->untimed_best, "%.300s is right, and judged in full it has %s",
+               t->trials[number].configuration, f.why);
     if (t->result->best != number)
       remove(f.file);
   }
@@ -511,6 +516,18 @@ static enum assay_status retime(struct tuner *t, struct assay_error *err) {
   return status;
 }
 
+static void count_trials(const struct tuner *t) {
+  struct tuner_result *r = t->result;
+  int64_t left = 0;
+  for (int64_t i = 0; t->trials && i < t->count; i++) {
+    left += t->trials[i].at_ns == 0;
+    r->untimed += t->trials[i].status == STORE_TRIAL_FAILED;
+    r->tried += t->trials[i].at_ns != 0 || t->trials[i].status == STORE_TRIAL_FAILED;
+  }
+  r->count = t->count;
+  r->complete = left == 0;
+}
+
 enum assay_status tuner_run(const struct tuner_options *o, struct tuner_result *out, struct assay_error *err) {
   struct tuner t = {.o = o, .result = out, .best_ns = NAN, .best_high_ns = NAN};
   enum { ANSWER_BYTES = 256 << 20 };
@@ -522,12 +539,7 @@ enum assay_status tuner_run(const struct tuner_options *o, struct tuner_result *
     status = read_trials(&t, err);
   if (!status)
     status = search_twice(&t, err);
-  out->count = t.count;
-  for (int64_t i = 0; t.trials && i < t.count; i++) {
-    out->tried += t.trials[i].at_ns != 0;
-    out->untimed += t.trials[i].at_ns != 0 && t.trials[i].status == STORE_TRIAL_FAILED;
-  }
-  out->complete = out->tried == out->count;
+  count_trials(&t);
   out->spent_ns = t.spent_ns;
   if (!status)
     status = judge_finalists(&t, err);

@@ -37,13 +37,14 @@ struct tuner_options {
 
 struct tuner_result {
   int64_t count, tried, tried_before;  // configurations that are allowed; tried in all; by earlier processes
-  int64_t untimed;                     // of these: right, and without a time, since the machine was busy
+  int64_t untimed;                     // of these: right, and without a time
   bool complete;                       // nothing is left to try
   int64_t best;                        // number of the trial whose full judgement is the fastest right one; -1: none
   int64_t verdict;                     // of that judgement
   int64_t spent_ns;                    // of the search, earlier processes included
   double best_ns;                      // its time; NaN
   char configuration[512], file[4096]; // of the best, and its source
+  char untimed_best[600];              // the first that would have been, had its full judgement a time; "": none
 };
 
 // ASSAY_OK also where no configuration is right, or it was stopped. ASSAY_ERR_CORRUPT: the run has trials of other

@@ -43,6 +43,19 @@ expect 0 "machine too busy" cat "$work/progress"
 json 0 "$assay" trials busy --json
 cp "$work/out" "$work/busy.json"
 expect 0 "^True 13$" field "$work/busy.json" "o['curves'][0]['timed'] >= 9, o['curves'][0]['tried']"
+# What has no time was tried, and is to be tried again: its seconds count, and it is not said that nothing is left.
+json 1 env ASSAY_PROC="$source/tests/support/busy" "${tune[@]}" --run tired --trials 2 --json
+cp "$work/out" "$work/tired.json"
+expect 0 "^2 0 True$" field "$work/tired.json" "o['tried'], o['tried_before'], o['complete']"
+json 1 "${tune[@]}" --run tired --trials 2 --budget-seconds 0.001 --json
+cp "$work/out" "$work/tired.json"
+expect 0 "^2 2 False$" field "$work/tired.json" "o['tried'], o['tried_before'], o['complete']"
+expect 1 "2 of 2 configurations are right and have no time; the same command tries them again" \
+  "${tune[@]}" --run tired --trials 2 --budget-seconds 0.001
+# A best without a time, as the machine was busy when it was judged in full: that is said, not why another is wrong.
+"${tune[@]}" --run late --trials 2 >/dev/null 2>&1
+expect 1 "ROWS=.* is right, and judged in full it has no time: machine too busy" \
+  env ASSAY_PROC="$source/tests/support/busy" "${tune[@]}" --run late --trials 2 --checks 2
 # Killed in the middle: what was finished stays, and is not done again.
 "${tune[@]}" --run killed --parallel 1 >"$work/killed" 2>"$work/progress" &
 tuner=$!

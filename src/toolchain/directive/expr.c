@@ -227,7 +227,8 @@ static enum assay_status read_primary(struct parser *p, const struct expr **out)
     return parser_error(p, "expected a number, a name or `(`, not %s", lexer_quote(l).text);
   enum assay_status status = read_choice(p, out);
   if (status == ASSAY_OK && !lexer_take(l, ")"))
-    return parser_error(p, "expected `)`, not %s", lexer_quote(l).text);
+    return parser_error(p, "expected `)`, not %s%s", lexer_quote(l).text,
+                        lexer_at(l, ",") ? ": lists have no brackets around them (grid=M,N)" : "");
   return status;
 }
 

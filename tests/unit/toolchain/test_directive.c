@@ -503,6 +503,7 @@ static const struct {
     {L "let 3 = 4", "1:15: expected a name, not `3`"},
     {L "let a 4", "1:17: expected `=`, not `4`"},
     {L "let a = (1", "1:21: expected `)`, not the end of the line"},
+    {L "launch f grid=(4,2) block=1", "1:27: expected `)`, not `,`: lists have no brackets around them (grid=M,N)"},
     {L "let a = 1 ? 2", "1:24: expected `:` of `condition ? a : b`"},
     {L "let a = log(2)", "1:19: no function `log` (there are ceil_div, round_up, min, max and sqrt)"},
     {L "let a = cel_div(2, 2)", "1:19: no function `cel_div`; did you mean ceil_div? (there are"},

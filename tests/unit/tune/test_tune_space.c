@@ -106,6 +106,7 @@ static void refuses(void **state) {
   refused("// assay: tune A 1\n// assay: tune A 2\n", ASSAY_ERR_SYNTAX, "k.c:2: A is declared in line 1 already");
   refused("// assay: tune A 1\n// assay: tune B 1;2\n", ASSAY_ERR_SYNTAX, "k.c:2");
   refused("// assay: tune A +1\n", ASSAY_ERR_SYNTAX, "a value is a number, a word, or a text in quotes");
+  refused("// assay: tune A 1..8\n", ASSAY_ERR_SYNTAX, "k.c:1: there are no ranges");
   refused("// assay: tune A \"x\n", ASSAY_ERR_SYNTAX, "a text in quotes");
   refused("// assay: tune A 8,010\n", ASSAY_ERR_SYNTAX, "octal to C");
   refused("// assay: tune A -07\n", ASSAY_ERR_SYNTAX, "octal to C");
