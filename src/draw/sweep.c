@@ -35,10 +35,11 @@ static void describe(const struct draw_sweep *c, struct buf *desc) {
       if (has_value(p) && (!best || (c->steps ? p->y < best->y : p->y > best->y)))
         best = p;
     }
-    char y[48];
+    char y[48], x[48];
     if (best)
-      buf_printf(desc, " %s: %s %s at %.3g.", c->lines[i].label, c->steps ? "best" : "at most",
-                 score_number(best->y, best->y < 10 ? 3 : 0, y, sizeof y), best->x);
+      buf_printf(desc, " %s: %s %s at %s.", c->lines[i].label, c->steps ? "best" : "at most",
+                 score_number(best->y, best->y < 10 ? 3 : 0, y, sizeof y),
+                 score_number(best->x, score_decimals(best->x, NAN), x, sizeof x));
   }
 }
 

@@ -197,10 +197,23 @@ void frame_empty(struct html *w, const char *text) {
   put_paragraph(w, "empty", text);
 }
 
+void frame_name(struct html *w, const char *text) {
+  enum { ENDING = 4 };
+  const size_t length = strlen(text);
+  size_t at = 0;
+  for (size_t n; at + (n = strcspn(text + at, "_/.")) < length; at += n + 1) {
+    html_bytes(w, text + at, n + 1);
+    const char *rest = text + at + n + 1;
+    if (at + n + 1 + ENDING <= length && (text[at + n] != '.' || strcspn(rest, "_/. ") >= ENDING))
+      html_open(w, EL_WBR);
+  }
+  html_text(w, text + at);
+}
+
 void frame_heading(struct html *w, const char *id, const char *text) {
   html_open(w, EL_H2);
   html_attr(w, AT_ID, id);
-  html_text(w, text);
+  frame_name(w, text);
   html_close(w, EL_H2);
 }
 

@@ -41,6 +41,9 @@ struct address frame_data(const struct address *page, enum address_format format
 // What stands between two backticks is shown as code.
 void frame_note(struct html *w, const char *text);
 void frame_empty(struct html *w, const char *text);
+// A text that may have names in it. Names have no spaces: where a line is full they break after their marks before they
+// break anywhere, but keep a short ending.
+void frame_name(struct html *w, const char *text);
 void frame_heading(struct html *w, const char *id, const char *text);
 
 // A table in a region that scrolls and takes the focus. `name` is its place in the page's address ("main"); NULL: it is

@@ -185,9 +185,9 @@ static bool put_published(void *arg, const struct store_trial *t) {
   bool known = false;
   for (int i = 0; i < p->n && !known; i++)
     known = strcmp(p->shapes[i].task, t->task) == 0;
-  if (!known || t->bench_ns != 0 || strcmp(t->detail, "a published time") != 0 || p->rows == SITE_ROWS_A_PAGE)
+  if (!known || t->bench_ns != 0 || strcmp(t->detail, "a published time") != 0 || p->rows++ >= SITE_ROWS_A_PAGE)
     return true;
-  if (p->rows++ == 0)
+  if (p->rows == 1)
     table_begin(p->w, p->t);
   table_row_begin(p->w, p->t, NULL);
   table_text(p->w, p->t, t->task);
@@ -215,6 +215,11 @@ static enum assay_status put_all_published(struct html *w, struct site *site, co
     frame_note(w,
                "Another harness took them, warm or flushed and with the host's part of a call: not to be ranked with "
                "the times above.");
+  if (p.rows > SITE_ROWS_A_PAGE) {
+    char text[96];
+    snprintf(text, sizeof text, "The first %d of %d; `assay trials` has all.", SITE_ROWS_A_PAGE, p.rows);
+    frame_note(w, text);
+  }
   return status;
 }
 

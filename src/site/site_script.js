@@ -61,8 +61,8 @@
     const tools = make("div", "", { class: "tools" });
     const heads = Array.from(table.tHead.rows[0].cells);
     heads.forEach((h, i) => {
-      const button = make("button", h.textContent.trim(), { type: "button" });
-      h.textContent = "";
+      const button = make("button", "", { type: "button" });
+      button.append(...h.childNodes); // with the places where a long name may break
       h.append(button);
       button.addEventListener("click", () => {
         const descending = h.getAttribute("aria-sort") === "ascending";

@@ -173,7 +173,7 @@ void sweep_put_portability(struct html *w, const struct sweep *s) {
 
 // ---- curves
 
-enum { MOST_LINES = 12, MOST_POINTS = 256 };
+enum { MOST_LINES = 2 * DRAW_MOST_CURVES, MOST_POINTS = 256 }; // more would look like others
 
 struct curve {
   char label[160];
@@ -192,7 +192,7 @@ struct curves {
   int maker;
   double end_s; // of the group at hand
   struct curve *items;
-  int n;
+  int n, left_out; // searches that are drawn, and that are not
   bool failed;
 };
 
@@ -221,13 +221,15 @@ static void begin_group(struct curves *c, const struct store_trial *t) {
   c->workload = arena_strdup(&c->arena, t->workload);
   c->maker = maker_of(c, t->run);
   c->failed = c->failed || !c->run || !c->task || !c->workload;
+  c->left_out += !c->failed && c->maker >= 0 && c->n == MOST_LINES;
   if (c->failed || c->maker < 0 || !c->items || c->n == MOST_LINES)
     return;
   struct curve *k = &c->items[c->n++];
   *k = (struct curve){.task = c->task, .workload = c->workload, .run = c->run, .best_ns = INFINITY};
   const char *task = strrchr(t->task, '/');
-  snprintf(k->label, sizeof k->label, "%.60s, %.40s %.30s%s%.8s", c->sweep->makers[c->maker], task ? task + 1 : t->task,
-           t->workload, order ? ", order " : "", order ? order + strlen(", tuning ") : "");
+  // What tells lines apart first: a narrow page cuts the rest.
+  snprintf(k->label, sizeof k->label, "%.30s %.40s%s%.8s, %.60s", t->workload, task ? task + 1 : t->task,
+           order ? ", order " : "", order ? order + strlen(", tuning ") : "", c->sweep->makers[c->maker]);
 }
 
 static bool take_trial(void *arg, const struct store_trial *t) {
@@ -265,8 +267,12 @@ static void put_chart(struct html *w, const struct curves *c) {
   chart_put(w, "curves", draw_curves,
             &(struct draw_sweep){"Best time so far", "seconds of tuning", "us", true, lines, c->n});
   frame_note(w, "Right configurations alone. Points that were judged in full (--retime) have the judge's time.");
-  if (c->n == MOST_LINES)
-    frame_note(w, "The first twelve are drawn; assay trials has all.");
+  if (c->left_out > 0) {
+    char text[96];
+    snprintf(text, sizeof text, "The first %d searches are drawn, of %d; `assay trials` has all.", c->n,
+             c->n + c->left_out);
+    frame_note(w, text);
+  }
 }
 
 enum assay_status sweep_put_curves(struct html *w, struct site *site, const struct site_sweep *s, double *making_s,

@@ -27,7 +27,7 @@ void table_begin(struct html *w, struct frame_table *t) {
     const bool is_long = strlen(t->columns[i].text) > LONG_HEAD;
     if (t->columns[i].align == 'r' || is_long)
       html_attr(w, AT_CLASS, t->columns[i].align != 'r' ? "long" : is_long ? "r long" : "r");
-    html_text(w, t->columns[i].text);
+    frame_name(w, t->columns[i].text);
     html_close(w, EL_TH);
   }
   html_close(w, EL_TR);
@@ -60,21 +60,12 @@ static bool is_wide(const char *text) {
   return strlen(text) > WIDE;
 }
 
-// Names have no spaces: where a cell wraps, they break after their marks before they break anywhere, but keep a short
-// ending.
 static void put_name(struct html *w, const struct frame_table *t, const char *text) {
-  enum { ENDING = 4 };
-  const bool wraps = t->at == 0 || t->columns[t->at].align == 'w' || is_wide(text);
-  const size_t length = strlen(text);
-  size_t at = 0;
   html_open(w, EL_BDI);
-  for (size_t n; wraps && at + (n = strcspn(text + at, "_/.")) < length; at += n + 1) {
-    html_bytes(w, text + at, n + 1);
-    const char *rest = text + at + n + 1;
-    if (at + n + 1 + ENDING <= length && (text[at + n] != '.' || strcspn(rest, "_/. ") >= ENDING))
-      html_open(w, EL_WBR);
-  }
-  html_text(w, text + at);
+  if (t->at == 0 || t->columns[t->at].align == 'w' || is_wide(text))
+    frame_name(w, text);
+  else
+    html_text(w, text);
   html_close(w, EL_BDI);
 }
 

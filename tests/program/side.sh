@@ -63,6 +63,9 @@ expect 0 "c/side.html" cat "$work/site/index.html"
 page=$work/site/c/side.html
 expect 0 "4 makers of kernels at 2 shapes|3 makers of kernels at 2 shapes" cat "$page"
 expect 0 "Best time so far" cat "$page"
+# What tells a search from others stands first, as a narrow page cuts the rest; long names have places to break.
+expect 0 ">ragged1 fp32_matmul, tune:" cat "$page"
+expect 0 "<h2 id=\"task-1\">fusedops/<wbr>matmul/<wbr>fp32_<wbr>matmul on " cat "$page"
 expect 0 "wrong_value" cat "$page"
 expect 0 "correctness: part of the shapes that are right: A all" cat "$page"
 expect 0 "MI300X" cat "$page"
