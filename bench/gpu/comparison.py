@@ -7,6 +7,8 @@ usage: comparison.py PROGRAMS OUT [--seconds S] [--only PART,...] [--gpus N] [--
 
 PROGRAMS: the folder with assay and its helpers. OUT: a folder for all that the parts write, while they run. Parts:
 
+  one           the published families whole, in one run on one GPU: thirty products, three layer normalisations, five products with
+                GELU, by PyTorch in three modes, the library, Triton and ours (fusedops.sh); makers.py makes one file of it
   probes        kernels whose defaults a search chose, which asked no probes: at odd shapes, then under all probes at every size
                 (fusedops_kernels.py)
   cublas        forms of the bf16 product beside cuBLAS over the thirty published shapes (forms.py), which begins anew each time
@@ -16,11 +18,12 @@ PROGRAMS: the folder with assay and its helpers. OUT: a folder for all that the 
   published     the published candidates that were not reached: products with GELU, Helion's layer normalisation (published.py);
                 --checkout is LironKesem/KernelGeneration, and without it the part is left out
 
-Each part has seconds of its own, 1320 in all; --scale multiplies them. --seconds (540) ends a call, and the same command goes on
+Each part has seconds of its own, 1820 in all; --scale multiplies them. --seconds (540) ends a call, and the same command goes on
 with the part, and within it, where it was: OUT/comparison.json has what was used. --only takes parts in the order given. --plan
 prints what would be called, after it has written what the parts read. --table prints what there is, and calls nothing.
 
-  comparison.py build OUT --seconds 540       three times, in 25 minutes of a machine with four GPUs
+  comparison.py build OUT --seconds 540       four times, in 35 minutes of a machine with four GPUs
+  comparison.py build OUT --only one          the published families alone, in nine minutes of one GPU and 16 processors
 """
 import json
 import os
@@ -31,10 +34,11 @@ import time
 
 import common
 
-LIMITS = {"probes": 120, "cublas": 60, "products": 330, "denominators": 390, "tuners": 300, "published": 120}
+LIMITS = {"one": 500, "probes": 120, "cublas": 60, "products": 330, "denominators": 390, "tuners": 300, "published": 120}
 SHORTEST = 20  # seconds; a part is not begun with less
 GRACE = 45  # what is at work when a part's seconds are over may end
 REACHED = (5, 10, 15, 20, *range(21, 31))  # of the thirty products, in bench/results/nvidia-*/makers_one_run.json
+ONE = "eager,inductor,max-autotune,triton,kernels/fusedops"  # makers of the part one; for products the library, too
 CHOSEN = "attention,layernorm,swiglu,batched_gemm"  # kernels whose defaults a search chose
 
 
@@ -43,6 +47,16 @@ def write_products(path):
         for n in range(30, 0, -1):
             if n not in REACHED:
                 file.write(f"fusedops/matmul/bf16_matmul size{n:02}\n")
+
+
+def write_one(path):
+    """Some of each family first, so that a run that is cut off has all three."""
+    products = [f"matmul/bf16_matmul size{n:02}" for n in sorted(range(30, 0, -1), key=lambda n: n % 5 != 0)]
+    others = [f"gemm_gelu/bf16_gemm_gelu size{n:02}" for n in range(5, 0, -1)] + \
+        [f"layernorm/bf16_layernorm size{n:02}" for n in range(3, 0, -1)]
+    with open(path, "w", encoding="utf-8") as file:
+        for part in products[:6] + others + products[6:]:
+            file.write(f"fusedops/{part} fusedops {ONE}{',library' if part in products else ''}\n")
 
 
 class Options:
@@ -75,6 +89,9 @@ def command_of(part, options, seconds):
     python = os.environ.get("ASSAY_PYTHON", sys.executable)
     out, gpus = (lambda name: os.path.join(options.out, name)), str(options.gpus)
     shared = ["--seconds", seconds, "--gpus", gpus, "--device", options.device]
+    if part == "one":
+        return [script("fusedops.sh"), options.programs, out("one"), seconds], \
+            {"PARTS": out("one.parts"), "GPUS": "1", "EACH": "5", "DEVICE": options.device}
     if part == "probes":
         return [sys.executable, script("fusedops_kernels.py"), options.assay, out("probes.json"), "--only", CHOSEN, "--kinds",
                 "odd,probes", *shared], {}
@@ -144,6 +161,7 @@ def main():
         return
     os.makedirs(options.out, exist_ok=True)
     write_products(os.path.join(options.out, "products.parts"))
+    write_one(os.path.join(options.out, "one.parts"))
     if not options.plan:
         result["calls"].append(common.call_of("bench/gpu/comparison.py", ["PROGRAMS", "OUT", *sys.argv[3:]], gpus=options.gpus))
 
