@@ -68,8 +68,6 @@ class ModelNew(torch.nn.Module):
         return torch.relu(x)
 E2
 expect 1 "failed .*No module named 'no_such_module'" "$assay" judge kernelbench/1/19 sub/built.py --device cpu --no-store --no-timing
-sed 's/^import no_such.*/broken = load_inline("y", cpp_sources=["this is not C++"])/' sub/built.py >sub/broken.py
-expect 1 "build_failed .*Error building extension 'y'" "$assay" judge kernelbench/1/19 sub/broken.py --device cpu --no-store --no-timing
 # Inductor compiles when it is called, which a module on the CPU may not: that is no fault of the module.
 cat >sub/compiles.py <<'E2'
 import torch
