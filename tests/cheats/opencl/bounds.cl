@@ -4,7 +4,6 @@
 // assay: expect pass
 // assay: twin AFTER expect out_of_bounds -- writes one element after the output
 // assay: twin BEFORE expect out_of_bounds -- one before it
-// assay: twin FAR_BEFORE expect out_of_bounds|crashed -- 2 MiB before it
 // assay: twin READS_AFTER expect out_of_bounds|crashed -- reads a page after the input
 // assay: twin INPUT expect wrote_input -- writes an element of the input
 // assay: twin PROTECTS expect wrote_input -- asks for the right to write it first
@@ -19,8 +18,6 @@ __kernel void relu(__global const float *x, __global float *y, __global float *t
     y[n] = 1;
 #elif defined(BEFORE)
     y[-1] = 1;
-#elif defined(FAR_BEFORE)
-    y[-(1 << 19)] = 1;
 #elif defined(READS_AFTER)
     t[0] = x[n + 1024];
 #elif defined(INPUT)

@@ -1,11 +1,10 @@
-// Scratch, local memory and the order of launches. Scratch holds garbage of another kind before every call, and local
-// memory what the last group left.
+// Scratch and local memory. Scratch holds garbage of another kind before every call, and local memory what the last
+// group left.
 // assay: task kernelbench/1/47
 // assay: expect pass
 // assay: twin ZERO_SCRATCH expect wrong_value|wrong_class -- trusts scratch to be zero
 // assay: twin OLD_SCRATCH expect wrong_value|wrong_class|unwritten -- adds up only where scratch is not as it left it
 // assay: twin ZERO_LOCAL expect wrong_value|wrong_class -- trusts local memory to be zero
-// assay: twin OTHERS expect wrong_value|wrong_class|unwritten -- reads the sum of the group after it
 // assay: scratch sums float[B * N]
 // assay: launch part grid=B * N block=64 args=x, sums, local(64 * 4), M, N
 // assay: launch give grid=ceil_div(B * N, 64) block=64 args=sums, y, B * N
@@ -33,9 +32,6 @@ __kernel void part(__global const float *x, __global float *sums, __local float 
 #elif defined(OLD_SCRATCH)
   if (!(sums[c] == sums[c] && fabs(sums[c]) < 1000))
     sums[c] = s;
-#elif defined(OTHERS)
-  volatile __global float *next = sums + (c + 1 < get_num_groups(0) ? c + 1 : c);
-  sums[c] = s + 0 * *next;
 #else
   sums[c] = s;
 #endif
