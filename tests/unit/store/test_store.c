@@ -708,6 +708,32 @@ static void evidence_is_shared(void **state) {
   sqlite3_close(db);
 }
 
+// In another run it is a verdict of its own, whole, and stays when the first run goes.
+static void a_copy_outlives_its_run(void **state) {
+  (void)state;
+  struct store *s = must_open();
+  struct store_verdict v = example(0);
+  struct assay_error err = {0};
+  struct shared got;
+  int64_t shared = 0, id = 0, found = 0, n = 0;
+  v.reason = ASSAY_REASON_PASS;
+  v.evidence = "{\"foreknown\": false}";
+  must_put(s, &v);
+  assert_int_equal(store_share(s, &v, "second.c", "hash 2", &shared, &err), ASSAY_OK);
+  assert_int_equal(store_copy(s, shared, "another run", "second.c (TILE=4)", &id, &err), ASSAY_OK);
+  assert_int_equal(store_delete_run(s, v.run, &n, &err), ASSAY_OK);
+  assert_int_equal(n, 2);
+  struct store_verdict key = v;
+  key.run = "another run";
+  key.candidate_hash = "hash 2";
+  assert_int_equal(store_find(s, &key, &found, &err), ASSAY_OK);
+  assert_true(found > 0 && found == id);
+  assert_int_equal(store_get(s, id, keep_shared, &got, &err), ASSAY_OK);
+  assert_string_equal(got.candidate, "second.c (TILE=4)");
+  assert_string_equal(got.evidence, v.evidence);
+  store_close(s);
+}
+
 static void lock_held_too_long(void **state) {
   (void)state;
   sqlite3 *db;
@@ -1164,6 +1190,7 @@ int main(void) {
       TEST(damaged_files),
       TEST(writers_side_by_side),
       TEST(evidence_is_shared),
+      TEST(a_copy_outlives_its_run),
       TEST(lock_held_too_long),
       TEST(disk_full),
       TEST(every_allocation_fails_once),
