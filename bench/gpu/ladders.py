@@ -6,8 +6,8 @@ usage: ladders.py ASSAY OUT.json [--seconds S] [--gpus N] [--each N] [--suite SU
                   [--device D] [--samples N] [--budget S] [--only PART] [--after OTHER.json] [--table]
 
 Each of the --gpus GPUs (default: all that CUDA_VISIBLE_DEVICES or nvidia-smi lists) has --each benches at once (6), a task
-each with the sizes that OUT.json lacks, and a part of the processors; no two are timed at once on a GPU. Tasks with the
-fewest sizes left come last. What failed beside others, as by memory that they had, or got no time, is judged once more with
+each with the sizes that OUT.json lacks, and a part of the processors; no two are timed at once on a GPU. Sizes that take long
+(see CHEAP) come after those of all tasks that do not. What failed beside others, as by memory that they had, or got no time, is judged once more with
 one bench a GPU, at the end.
 
 --seconds (540) ends the call: after that no task is begun, and the sizes at hand have a minute. OUT.json is written
@@ -35,6 +35,7 @@ import denominators
 
 COLUMNS = ["task", "workload", "median_ns", "low_ns", "high_ns", "hot_ns", "called_ns", "floor_ns", "marks", "mode",
            "call", "verdict", "detail"]
+CHEAP = 1 << 27  # bytes, and a hundredth of the operations, of a size that takes no long time
 ALONE = "alone: "  # before the detail of what failed with the GPU to itself
 
 
@@ -95,10 +96,12 @@ def row_of(v, call, alone):
 
 
 def ladders_of(assay, suite, pattern, only):
-    """{task: [workload, ...]}"""
+    """{task: {workload: bytes and operations that it takes}}"""
     def sizes(task):
         text = subprocess.run([assay, "show", task, "--json"], check=True, capture_output=True).stdout
-        return task, [w["workload"] for w in json.loads(text)["workloads"] if fnmatch.fnmatch(w["workload"], pattern)]
+        times = 256 if "/LinearAlgebra/" in task else 1  # the steps of decompositions are not counted, and the oracle has them all
+        return task, {w["workload"]: times * (w.get("bytes") or 0) + (w.get("flops") or 0) / 100
+                      for w in json.loads(text)["workloads"] if fnmatch.fnmatch(w["workload"], pattern)}
 
     tasks = [task for task in denominators.tasks_of(assay, suite) if only in task]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
@@ -107,12 +110,20 @@ def ladders_of(assay, suite, pattern, only):
 
 def patterns(workloads, ladder, whole):
     """Few patterns for `--workload` that match these sizes of a ladder: a bench for each starts a worker for each."""
-    if workloads == ladder:
+    if workloads == list(ladder):
         return [whole]
     found = {}
     for name in workloads:
         found.setdefault(name[:-1], []).append(name[-1])
     return [f"{head}[{''.join(ends)}]" for head, ends in found.items()]
+
+
+def jobs_of(missing, ladders):
+    """(task, sizes): first those that take little, of tasks with many of them first, then the others, the cheapest first."""
+    cheap = {t: [w for w in workloads if ladders[t][w] <= CHEAP] for t, workloads in missing.items()}
+    dear = {t: [w for w in workloads if ladders[t][w] > CHEAP] for t, workloads in missing.items()}
+    return [(t, cheap[t]) for t in sorted(cheap, key=lambda t: -len(cheap[t])) if cheap[t]] + \
+        [(t, dear[t]) for t in sorted(dear, key=lambda t: max((ladders[t][w] for w in dear[t]), default=0)) if dear[t]]
 
 
 class Benches:
@@ -153,8 +164,8 @@ class Benches:
 
     def run(self, missing, each, alone, end):
         tasks = queue.Queue()
-        for task in sorted(missing, key=lambda t: -len(missing[t])):
-            tasks.put((task, missing[task]))
+        for job in jobs_of(missing, self.options.ladders):
+            tasks.put(job)
         threads = [threading.Thread(target=self.work, args=(i % self.options.gpus, tasks, alone, end))
                    for i in range(self.options.gpus * each)]
         for thread in threads:

@@ -105,6 +105,13 @@ class Ladders(unittest.TestCase):
         self.assertEqual(self.order, ["x/b size01", "x/b size03", "x/a size01", "x/a size02", "x/a size03",
                                       "x/b size03", "x/b size02", "x/b size03"])
 
+    def test_cheap_sizes_first(self):
+        """The large sizes of one task do not come before the small ones of another."""
+        ladders_ = {"a": {"size01": 1, "size02": 1 << 30}, "b": {"size01": 1, "size02": 2, "size03": 1 << 28}, "c": {"size01": 1 << 29}}
+        missing = {"a": ["size01", "size02"], "b": ["size02", "size03", "size01"], "c": ["size01"]}
+        self.assertEqual(ladders.jobs_of(missing, ladders_), [("b", ["size02", "size01"]), ("a", ["size01"]), ("b", ["size03"]),
+                                                              ("c", ["size01"]), ("a", ["size02"])])
+
     def test_no_time(self):
         """What passed without a time beside others is timed alone."""
         with mock.patch.dict(os.environ, {"BUSY": "1"}):
