@@ -10,7 +10,17 @@
 #include "task/drawing.h"
 #include "toolchain/program.h"
 
-// The line "NAME: ARGUMENTS" of the file next to the task's; *out stays NULL where there is none.
+// What follows "NAME: " or, in the published form, "NAME as published: ", where the file says that.
+static const char *arguments_of(const struct task *t, const char *line, size_t n, bool published) {
+  static const char form[] = " as published";
+  const size_t length = strlen(t->name), more = published ? strlen(form) : 0;
+  return n > length + more && strncmp(line, t->name, length) == 0 && strncmp(line + length, form, more) == 0 &&
+                 line[length + more] == ':'
+             ? line + length + more + 1
+             : NULL;
+}
+
+// Of the file next to the task's; *out stays NULL where it has no such line.
 enum assay_status judge_init_arguments(const struct task *t, struct arena *a, const char **out,
                                        struct assay_error *err) {
   enum { MOST = 1 << 20 };
@@ -24,15 +34,16 @@ enum assay_status judge_init_arguments(const struct task *t, struct arena *a, co
   if (access(path, R_OK) != 0)
     return ASSAY_OK;
   enum assay_status status = file_read(path, MOST, &text, &n, err);
-  size_t length = strlen(t->name);
-  for (const char *line = text; !status && line && *line && !*out;) {
-    size_t end = strcspn(line, "\n");
-    if (end > length && strncmp(line, t->name, length) == 0 && line[length] == ':') {
-      *out = arena_strndup(a, line + length + 1, end - length - 1);
-      status = *out ? ASSAY_OK : error_nomem(err, "a module's arguments");
+  for (int published = t->as_published; published >= 0 && !*out; published--)
+    for (const char *line = text; !status && line && *line && !*out;) {
+      const size_t end = strcspn(line, "\n");
+      const char *found = arguments_of(t, line, end, published);
+      if (found) {
+        *out = arena_strndup(a, found, (size_t)(line + end - found));
+        status = *out ? ASSAY_OK : error_nomem(err, "a module's arguments");
+      }
+      line += end + (line[end] == '\n');
     }
-    line += end + (line[end] == '\n');
-  }
   base_free(text);
   return status;
 }

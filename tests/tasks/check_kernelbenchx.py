@@ -45,6 +45,8 @@ def check_call(task):
     require(len(parts) == 5, "init_arguments.txt does not say how it is called: run tools/tasks/kernelbenchx_calls.py")
     expression, signature = parts[2].strip(), parts[3].strip()
     require(bool(expression) == bool(signature), "a call without a signature, or the other way round")
+    if (task.mathematics or "").startswith(f"{task.stem}("):
+        require(expression == task.mathematics, f"the default form is {task.mathematics}, and functions are called as {expression}")
     known = {"torch", "F", *dir(builtins), *(i.name for i in task.inputs), *task.workloads["small"], signature.partition("(")[0]}
     used = [n for n in ast.walk(ast.parse(expression)) if isinstance(n, ast.Name)]
     own = {n.id for n in used if isinstance(n.ctx, ast.Store)} | {n.arg for n in ast.walk(ast.parse(expression)) if isinstance(n, ast.arg)}

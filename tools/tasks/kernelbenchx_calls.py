@@ -19,6 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2] / "tasks" / "kernelbenchx"
 HEADER = f"""# How the published functions of these tasks are called, in the task's inputs and dimensions; then the function and its
 # parameters, and the shapes of the tensors that the suite times it with. Written by {SCRIPT}
 """
+# Written out where the default form passes another number than the ladder: then there is a line for the published form, too.
+OWN_NUMBERS = ("LinearAlgebra/solve_and_add_scaled_vector",)
 SEPARATOR = "#" * 146  # between a reference and its tests
 # Functions that quantize numbers themselves: numbers whose largest magnitude in a row is 127 of its scale, so that the rows'
 # scales and integers come out again. What is added meets zeros, and adds nothing.
@@ -78,16 +80,17 @@ def shapes(task):
     return " ".join(f"[{', '.join(map(str, dims))}]" for dims in tensors)
 
 
-def line(checkout, key, task):
+def line(checkout, key, task, published=False):
     """Two of Quantization's functions quantize what cannot come out again: nothing says how they are called."""
     call = " ; "
     if task.category != "Quantization" or task.stem in QUANTIZED:
-        expression = {**INSTEAD, **{f"Quantization/{stem}": text for stem, text in QUANTIZED.items()}}.get(key, task.call)
+        default = task.mathematics if key in OWN_NUMBERS and not published else task.call
+        expression = {**INSTEAD, **{f"Quantization/{stem}": text for stem, text in QUANTIZED.items()}}.get(key, default)
         expression = expression.replace("torch.tensor(z.numel())", "torch.tensor(z.numel(), device=z.device)")
         function = called(expression, task.stem)
         call = f"{expression} ; {function}({', '.join(parameters(checkout, task, function))})"
     assert call.count(";") == 1
-    return f"{task.name}: ; ; {call} ; {shapes(task)}\n"
+    return f"{task.name}{' as published' * published}: ; ; {call} ; {shapes(task)}\n"
 
 
 def main():
@@ -98,6 +101,8 @@ def main():
     for key, task in sorted(SUITE.tasks.items()):
         path = ROOT / task.category / "init_arguments.txt"
         files[path] = files.get(path, HEADER) + line(pathlib.Path(rest[0]), key, task)
+        if key in OWN_NUMBERS:
+            files[path] += line(pathlib.Path(rest[0]), key, task, published=True)
     write_files(files, SCRIPT, "--check" in sys.argv)
 
 
