@@ -145,7 +145,8 @@ double arith_sum_lost(const struct arith *a, struct noise *n, double y, double t
     return y;
   double variance = arith_sum_variance(a, y, t2, k, false);
   lost *= arith_pow2(24 - (a->bits < 52 ? a->bits : 52)) / 3;
+  double most = arith_lost_most(k);
   if (isfinite(lost))
-    variance += fmin(lost * lost, ARITH_LOST_MOST * ARITH_LOST_MOST * variance);
+    variance += fmin(lost * lost, most * most * variance);
   return sum_with(a, n, y, variance);
 }

@@ -229,10 +229,17 @@ static inline double arith_sum(const struct arith *a, struct noise *n, double y,
 
 // A reduction's sum where `lost` is what one accumulator made of it in single precision, less y: such a loop's errors
 // have one sign where many terms are alike, and grow as k. They count as three standard deviations of one more error,
-// in a wide pass so many times as large, but at most as ARITH_LOST_MOST of the sum's own: who sums in lower precision
+// in a wide pass so many times as large, but at most as arith_lost_most of the sum's own: who sums in lower precision
 // or leaves terms out errs by thousands of those. 0: as arith_sum.
 double arith_sum_lost(const struct arith *a, struct noise *n, double y, double t2, double k, double lost);
-#define ARITH_LOST_MOST 8.0
+// One accumulator loses at most half a unit of the result in each of k additions, which small terms after large ones
+// come near to; the sum's own error is sqrt(k)/3 units. A limit of ten deviations covers nine tenths of that.
+#define ARITH_LOST_LEAST 8.0 // of few terms
+#define ARITH_LOST_PART 0.25
+static inline double arith_lost_most(double k) {
+  double most = ARITH_LOST_PART * sqrt(k);
+  return most > ARITH_LOST_LEAST ? most : ARITH_LOST_LEAST;
+}
 // Longer sums nobody makes with one accumulator.
 #define ARITH_LANE_LENGTH (1 << 20)
 

@@ -211,8 +211,9 @@ DEVICE_FN double arith_round_power(const struct gpu_arith *a, struct noise *n, d
 
 // ---- sums
 
-// ARITH_LOST_MOST.
-#define LOST_MOST 8.0
+// As in ops/arith.h.
+#define LOST_LEAST 8.0
+#define LOST_PART 0.25
 
 // A standard normal deviate (Box and Muller 1958).
 DEVICE_FN double noise_normal(struct noise *n) {
@@ -288,8 +289,9 @@ DEVICE_FN double arith_sum_lost(const struct gpu_arith *a, struct noise *n, doub
     return y;
   double variance = arith_sum_variance_from(a, 0, y, t2, k, false);
   lost *= arith_pow2(24 - (a->bits < 52 ? a->bits : 52)) / 3;
+  double most = fmax(LOST_LEAST, LOST_PART * sqrt(k));
   if (IS_FINITE(lost))
-    variance += fmin(lost * lost, LOST_MOST * LOST_MOST * variance);
+    variance += fmin(lost * lost, most * most * variance);
   return sum_with(a, n, y, variance);
 }
 
