@@ -20,8 +20,10 @@ static bool describe_address(uint64_t address, const struct runner_control *hint
     int number = i < n_in ? i : i - n_in;
     if (address >= base && address < end) {
       report->event = i < n_in ? RUNNER_WROTE_INPUT : RUNNER_CRASHED;
-      snprintf(report->detail, sizeof report->detail, "wrote to %s %d at byte %lld; inputs are read-only", what, number,
-               (long long)(address - base - b->offset));
+      snprintf(report->detail, sizeof report->detail,
+               i < n_in ? "wrote to %s %d at byte %lld; inputs are read-only"
+                        : "touched %s %d at byte %lld, which it has unmapped or protected",
+               what, number, (long long)(address - base - b->offset));
       return true;
     }
     report->event = RUNNER_OUT_OF_BOUNDS;

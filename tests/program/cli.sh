@@ -455,6 +455,18 @@ void assay_kernel(const struct assay_args *args) {
 C
 expect 1 "crashed .*ended by SIGFPE.*; [a-z_ ]+ inputs, workload [a-z0-9]+.* .right at the judged shape" \
   "$assay" judge kernelbench/1/19 "$work/ends.c" --no-timing --no-store
+# An output is no input: what a kernel did to its pages is said as that.
+cat >"$work/protects.c" <<'C'
+#include <assay/candidate.h>
+#include <sys/mman.h>
+void assay_kernel(const struct assay_args *args) {
+  float *y = args->outputs[0].data;
+  mprotect((void *)((uintptr_t)y & ~(uintptr_t)4095), 4096, PROT_NONE);
+  y[0] = 1;
+}
+C
+expect 1 "crashed .*touched output 0 at byte 0, which it has unmapped or protected" \
+  "$assay" judge kernelbench/1/19 "$work/protects.c" --no-timing --no-store
 # With a known seed a candidate knows the inputs of checked calls, and of no timed one: these come from the secret.
 cat >"$work/tells.c" <<'C'
 #include <assay/candidate.h>
