@@ -110,7 +110,7 @@ void verdict_explain_half(struct assay_verdict *v, const char *contract, const c
   int line = v->reason == ASSAY_REASON_WRONG_CLASS && strcmp(contract, "fp16") != 0 ? line_in_half(source, bytes) : 0;
   if (line > 0)
     snprintf(v->detail + used, sizeof v->detail - used,
-             "; line %d computes in float16, which ends at 65504: every path has to hold for all inputs", line);
+             "; line %d names float16, which ends at 65504: every path has to hold for all inputs", line);
 }
 
 void verdict_make_printable(struct assay_verdict *v) {

@@ -24,8 +24,8 @@ void verdict_take_evaluation(struct assay_verdict *v);
 // convolutions do that unless it is told not to.
 void verdict_explain_tf32(struct assay_verdict *v, const char *contract);
 
-// Says of another class than the answer's (NaN, infinity) that the source of a Python candidate computes in half
-// precision, on one of its paths at least, under a contract of more range.
+// Says of another class than the answer's (NaN, infinity) that the source of a Python candidate names half precision
+// somewhere, under a contract of more range.
 void verdict_explain_half(struct assay_verdict *v, const char *contract, const char *source, size_t bytes);
 
 // Makes the strings that the candidate influenced safe to print.

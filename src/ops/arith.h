@@ -232,8 +232,8 @@ static inline double arith_sum(const struct arith *a, struct noise *n, double y,
 // in a wide pass so many times as large, but at most as arith_lost_most of the sum's own: who sums in lower precision
 // or leaves terms out errs by thousands of those. 0: as arith_sum.
 double arith_sum_lost(const struct arith *a, struct noise *n, double y, double t2, double k, double lost);
-// One accumulator loses at most half a unit of the result in each of k additions, which small terms after large ones
-// come near to; the sum's own error is sqrt(k)/3 units. A limit of ten deviations covers nine tenths of that.
+// One accumulator loses at most 2^-24 of the result in each of k additions, k of these units in all, which small terms
+// after large ones come near to; the sum's own error is sqrt(k)/3 units. A limit of ten deviations covers 0.8 k.
 #define ARITH_LOST_LEAST 8.0 // of few terms
 #define ARITH_LOST_PART 0.25
 static inline double arith_lost_most(double k) {

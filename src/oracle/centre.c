@@ -9,14 +9,17 @@ static const struct node *made_by(const struct graph *g, int v, const char *op) 
   return producer >= 0 && strcmp(g->nodes[producer].op->name, op) == 0 ? &g->nodes[producer] : NULL;
 }
 
+bool run_is_sum(const struct node *n) {
+  return strcmp(n->op->name, "ReduceSum") == 0 || strcmp(n->op->name, "ReduceMean") == 0;
+}
+
 int run_find_centre(const struct graph *g, int node) {
   const struct node *n = &g->nodes[node];
   if (n->op->class != OP_REDUCTION)
     return -1;
   int deviation = n->inputs[0];
   if (strcmp(n->op->name, "ReduceSumSquare") != 0 && strcmp(n->op->name, "ReduceL2") != 0) {
-    bool sums = strcmp(n->op->name, "ReduceSum") == 0 || strcmp(n->op->name, "ReduceMean") == 0;
-    const struct node *square = sums ? made_by(g, deviation, "Mul") : NULL;
+    const struct node *square = run_is_sum(n) ? made_by(g, deviation, "Mul") : NULL;
     if (!square || square->inputs[0] != square->inputs[1])
       return -1;
     deviation = square->inputs[0];

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of sums, which many kernels make in one, and all that a node reads besides its inputs.
-#include <string.h>
-
 #include "oracle/run.h"
-
-static bool sums(const struct node *n) {
-  return strcmp(n->op->name, "ReduceSum") == 0 || strcmp(n->op->name, "ReduceMean") == 0;
-}
 
 int run_find_nested(const struct graph *g, int node, int nested[OP_NESTED]) {
   int n = 0, inner[OP_NESTED];
-  for (int at = node; sums(&g->nodes[at]) && n < OP_NESTED; inner[n++] = at) {
+  for (int at = node; run_is_sum(&g->nodes[at]) && n < OP_NESTED; inner[n++] = at) {
     at = g->values[g->nodes[at].inputs[0]].producer;
-    if (at < 0 || !sums(&g->nodes[at]))
+    if (at < 0 || !run_is_sum(&g->nodes[at]))
       break;
   }
   for (int i = 0; i < n; i++)

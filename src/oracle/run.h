@@ -31,6 +31,9 @@ struct run_starts {
 };
 void run_find_starts(const struct graph *g, int node, struct run_starts *out);
 
+// Whether it is a plain sum of its input's elements, or their mean.
+bool run_is_sum(const struct node *n);
+
 // The mean from which a reduction sums squared deviations, as a variance is written out; -1: it does nothing of the
 // kind.
 int run_find_centre(const struct graph *g, int node);

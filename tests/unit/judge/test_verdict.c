@@ -42,8 +42,8 @@ static void test_half_precision_on_a_path(void **state) {
     enum assay_reason reason;
     const char *said;
   } cases[] = {
-      {"import torch\ny = torch.mm(x.half(), w)\n", "fp32", ASSAY_REASON_WRONG_CLASS, "; line 2 computes in float16"},
-      {"with torch.autocast('cpu', torch.float16):", "tf32", ASSAY_REASON_WRONG_CLASS, "; line 1 computes in float16"},
+      {"import torch\ny = torch.mm(x.half(), w)\n", "fp32", ASSAY_REASON_WRONG_CLASS, "; line 2 names float16"},
+      {"with torch.autocast('cpu', torch.float16):", "tf32", ASSAY_REASON_WRONG_CLASS, "; line 1 names float16"},
       {"x.to(torch.float16)", "fp16", ASSAY_REASON_WRONG_CLASS, NULL},
       {"x.to(torch.float16)", "fp32", ASSAY_REASON_WRONG_VALUE, NULL}, // its hint says which bits there are
       {"x.to(torch.bfloat16)  # not float16\n# .half()\n", "fp32", ASSAY_REASON_WRONG_CLASS, NULL},

@@ -163,7 +163,8 @@ static void test_a_plain_loop_passes(void **state) {
   assert_true(failed > 0);
 }
 
-// Small terms after large ones: nearly each is rounded away, so that the loop is off by up to half a unit a term.
+// Small terms after large ones: nearly each is rounded away, so that the loop is off by a part of 2^-24 of the sum a
+// term.
 static void test_small_terms_after_large_ones(void **state) {
   (void)state;
   enum { LARGE = 512, TERMS = 65536 };
@@ -183,7 +184,7 @@ static void test_small_terms_after_large_ones(void **state) {
     most = fmax(most, off / y * 0x1p24 / TERMS);
     graph_end(&c);
   }
-  print_message("a loop loses up to %.2f units a term\n", most);
+  print_message("a loop loses up to %.2f x 2^-24 of the sum a term\n", most);
   assert_true(most > 0.25);
 }
 
