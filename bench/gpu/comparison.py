@@ -50,8 +50,9 @@ def write_products(path):
 
 
 def write_one(path):
-    """Some of each family first, so that a run that is cut off has all three."""
-    products = [f"matmul/bf16_matmul size{n:02}" for n in sorted(range(30, 0, -1), key=lambda n: n % 5 != 0)]
+    """Some of each family first, so that a run that is cut off has all three; then products large and small in turn, so that what
+    it lacks is not all of one kind."""
+    products = [f"matmul/bf16_matmul size{n:02}" for n in sorted(range(30, 0, -1), key=lambda n: (n % 5 != 0, 7 * n % 30))]
     others = [f"gemm_gelu/bf16_gemm_gelu size{n:02}" for n in range(5, 0, -1)] + \
         [f"layernorm/bf16_layernorm size{n:02}" for n in range(3, 0, -1)]
     with open(path, "w", encoding="utf-8") as file:
@@ -144,7 +145,7 @@ def print_table(result, options):
     for part in LIMITS:
         s = state_of(result, part)
         limit = LIMITS[part] * options.scale
-        state = "done" if s["done"] else "not begun" if s["calls"] == 0 else "its seconds are used" if limit - s["seconds"] < SHORTEST \
+        state = "done" if s["done"] else "not begun" if s["calls"] == 0 else "its seconds are used (--scale gives more)" if limit - s["seconds"] < SHORTEST \
             else "goes on with the same command"
         print(f"{part:13} {s['seconds']:7.0f} {limit:5.0f} {s['calls']:5} {'-' if s['exit'] is None else s['exit']:>4}  {state}")
 

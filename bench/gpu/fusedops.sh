@@ -42,7 +42,11 @@ if has torch; then with=eager,inductor,max-autotune,$with library=,library; fi
 if has torch triton; then with=$with,triton; fi
 if has torch helion && "$python" -I -c 'import helion' 2>/dev/null; then with=$with,helion:${HELION:-none}; fi
 with=${MAKERS:-$with}
-echo "makers: $with"
+echo "makers: $with" | tee -a "$out/log.txt"
+"$python" -I -c 'import importlib.metadata as m
+for p in ("torch", "triton", "helion"):
+    try: print(p, m.version(p))
+    except m.PackageNotFoundError: pass' >"$out/versions.txt" 2>/dev/null
 "$programs/assay" doctor --calibrate >"$out/doctor.txt" 2>&1
 with_of() { # with_of TASK: the makers that have anything for it
   with_all=$with
@@ -50,13 +54,16 @@ with_of() { # with_of TASK: the makers that have anything for it
   if [ -z "${MAKERS:-}" ] && grep -qs '^// assay: tune' "kernels/fusedops/${1##*/}.cu"; then with_all=$with_all,tune:kernels/fusedops; fi
   echo "$with_all"
 }
-# --foreground: else timeout interrupts its group, too, so that `compare` has two and ends without its table.
+# --foreground: else timeout interrupts its group, too, so that `compare` has two and ends without its table. -k: what does not
+# end when it is asked to must not cost the results of the others.
 compare() { # compare NAME TASK WORKLOADS [RUN [MAKERS]]: says in NAME.txt what makers side by side came to
   left=$((end - $(date +%s)))
-  [ $left -gt 10 ] || { echo "no time left for $1"; return; }
+  [ $left -gt 10 ] || { echo "no time left for $1" | tee -a "$out/log.txt"; return 3; }
   case ${4:-} in seed*) seed="--seed ${4#seed}" ;; *) seed= ;; esac
-  timeout --foreground -s INT $left "$programs/assay" compare "$2" --with "${5:-$(with_of "$2")}" --workload "$3" --device "${DEVICE:-cuda}" --run "${4:-fusedops}" \
+  timeout --foreground -k 25 -s INT $left "$programs/assay" compare "$2" --with "${5:-$(with_of "$2")}" --workload "$3" --device "${DEVICE:-cuda}" --run "${4:-fusedops}" \
     --scorecard $more $seed >"$out/$1.txt" 2>"$out/$1.err"
+  [ -s "$out/$1.txt" ] || tail -n 1 "$out/$1.err" | sed "s/^/$1 came to nothing: /" | tee -a "$out/log.txt"
+  return 0
 }
 whole() { # whole TASK WORKLOADS: the table of a sweep; what the parts judged is not judged again
   compare "$(basename "$1")" "$1" "$2"
@@ -98,14 +105,18 @@ parts() { # what there is to do, the most telling first
     done
   done
 }
+copy() { # copy FILE: the store as it is
+  rm -f "$1"
+  "$python" -c 'import sqlite3, sys
+sqlite3.connect(sys.argv[1]).backup(sqlite3.connect(sys.argv[2]))' "$ASSAY_STORE" "$1"
+}
 keep() { # all that has been judged, in one file: OUT/results.tar, with the store and runs for `assay runs import`
   mkdir -p "$out/results"
   "$programs/assay" runs --json | "$python" -c 'import json, sys
 for run in json.load(sys.stdin): print(run["run"])' | while IFS= read -r run; do
     "$programs/assay" runs export "$run" "$out/results/$(echo "$run" | tr -c 'a-zA-Z0-9\n' _).jsonl" --compact
   done >/dev/null 2>&1
-  "$python" -c 'import sqlite3, sys
-sqlite3.connect(sys.argv[1]).backup(sqlite3.connect(sys.argv[2]))' "$ASSAY_STORE" "$out/results/store.sqlite" # with trials and samples
+  copy "$out/results/store.sqlite" # with trials and samples
   cp "$out"/*.txt "$out/results/" 2>/dev/null
   tar czf "$out/results.new" -C "$out" results && mv "$out/results.new" "$out/results.tar"
 }
@@ -117,10 +128,10 @@ worker() { # worker GPU
     set -f
     set -- "$1" $line
     set +f
-    begun=$(date +%s)
-    CUDA_VISIBLE_DEVICES=$1 compare "part_$(echo "$2 $3 ${4:-}" | tr -c 'a-zA-Z0-9\n' _)" "$2" "$3" "${4:-}" "${5:-}"
+    begun=$(date +%s) judged=true
+    CUDA_VISIBLE_DEVICES=$1 compare "part_$(echo "$2 $3 ${4:-}" | tr -c 'a-zA-Z0-9\n' _)" "$2" "$3" "${4:-}" "${5:-}" || judged=false
     echo "$2 $3 ${4:-}: $(($(date +%s) - begun)) s on GPU $1, $(($(date +%s) - start)) s after the beginning" | tee -a "$out/log.txt"
-    (flock 9 && keep) 9>"$out/keeping"
+    ! $judged || (flock 9 && keep) 9>"$out/keeping"
   done
 }
 : >"$out/parts"
@@ -141,5 +152,6 @@ if [ -z "${PARTS:-}" ]; then
 fi
 "$programs/assay" trials >"$out/trials.txt" 2>&1
 "$programs/assay" trials --json >"$out/trials.json" 2>>"$out/trials.txt"
-"$programs/assay" trials --read tests/tuning/logs/published_results.csv --run published >/dev/null 2>&1
-"$programs/assay" report --html "$out/site" >"$out/site.txt" 2>&1
+copy "$out/page.sqlite" # published trials are in the page, and not among this run's
+ASSAY_STORE="$out/page.sqlite" "$programs/assay" trials --read tests/tuning/logs/published_results.csv --run published >/dev/null 2>&1
+ASSAY_STORE="$out/page.sqlite" "$programs/assay" report --html "$out/site" >"$out/site.txt" 2>&1

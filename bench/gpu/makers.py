@@ -4,7 +4,7 @@
 
 usage: makers.py ASSAY RESULTS LOG OUT.json --commit C --date D --driver V --command TEXT --remark TEXT [--no-floor TASK,...]
 
-RESULTS is what results.tar holds (the store, part_*.txt, doctor.txt), LOG what the script printed. Of every verdict a row:
+RESULTS is what results.tar holds (the store, part_*.txt, versions.txt), LOG its log.txt. Of every verdict a row:
 times in microseconds with the interval of the median, the seconds of making, what the tuner chose; of every tuner and shape
 the seconds until 10, 5 and 2 % from the best that anybody found of the shape (`assay trials --json`); of every part how long
 it took, or that there was no time left. --no-floor: tasks whose floors are not kept.
@@ -24,6 +24,12 @@ RUN = "fusedops, "
 
 def micro(ns):
     return None if ns is None else float(f"{ns / 1e3:.5g}")
+
+
+def gpu_of(device):
+    """H200 of "NVIDIA H200, driver 580.159.04"; another device whole."""
+    found = re.match(r"NVIDIA ([A-Z]+\d+)", device)
+    return found[1] if found else device
 
 
 def making_seconds(folder):
@@ -51,12 +57,21 @@ def verdicts(db, making, without_floor):
         called = timing.get("called_ns")
         rows.append(dict(
             task=row["task"].removeprefix("fusedops/"), workload=row["workload"], maker=maker,
-            configuration=chosen[1] if chosen else "", gpu=re.search(r"H[12]00", evidence["device"])[0], verdict=row["reason"],
+            configuration=chosen[1] if chosen else "", gpu=gpu_of(evidence["device"]), verdict=row["reason"],
             us=micro(row["time_ns"]), low_us=micro(row["time_low_ns"]), high_us=micro(row["time_high_ns"]),
             hot_us=micro(row["hot_ns"]), called_us=micro(called), floor_us=None if row["task"] in without_floor else micro(row["floor_ns"]),
             making_s=making.get((row["task"], row["workload"], maker)), mark="unstable" if row["unstable"] else "suspicious" if row["suspicious"] else "",
             detail=row["detail"]))
     return rows
+
+
+def versions(folder):
+    """{package: version} of the Python that the makers ran in."""
+    path = os.path.join(folder, "versions.txt")
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        return dict(line.split() for line in file)
 
 
 def tuners(assay, store):
@@ -71,19 +86,23 @@ def tuners(assay, store):
 
 
 def parts(log):
-    """[task, workload, GPU, seconds, seconds after the beginning]; GPU and seconds are null where there was no time left."""
-    rows, left = [], set()
+    """[task, workload, GPU, seconds, seconds after the beginning]; GPU and seconds are null where there was no time left. A log of
+    several calls has a part once, as its last call left it, and its seconds go on from call to call."""
+    rows, left, before, latest = {}, set(), 0, 0
     with open(log, encoding="utf-8") as file:
         for text in file:
+            if text.startswith("makers: "):
+                before, left = latest, set()
             if text.startswith("no time left for part_"):
                 left.add(text.split()[-1])
-            row = re.match(r"(\S+) (\S+) *: (\d+) s on GPU (\d+), (\d+) s after", text)
+            row = re.match(r"(\S+) (\S+) *(\S*): (\d+) s on GPU (\d+), (\d+) s after", text)
             if row:
-                name = re.sub(r"[^a-zA-Z0-9]", "_", f"part_{row[1]} {row[2]} ")
-                done = name not in left
-                rows.append([row[1].removeprefix("fusedops/"), row[2], int(row[4]) if done else None, int(row[3]) if done else None,
-                             int(row[5])])
-    return rows
+                name = re.sub(r"[^a-zA-Z0-9]", "_", f"part_{row[1]} {row[2]} {row[3]}")
+                done, latest = name not in left, max(latest, before + int(row[6]))
+                key = row[1].removeprefix("fusedops/"), row[2], row[3]
+                if done or key not in rows:
+                    rows[key] = [*key[:2], int(row[5]) if done else None, int(row[4]) if done else None, before + int(row[6])]
+    return list(rows.values())
 
 
 def write_rows(rows):
@@ -103,11 +122,12 @@ def main():
     db.row_factory = sqlite3.Row
     rows = verdicts(db, making_seconds(a.results), a.no_floor.split(","))
     curves, done = tuners(a.assay, store), parts(a.log)
-    helion = {"helion": "1.5.0"} if any(row["maker"].startswith("helion") for row in rows) else {}
     head = {"what": "The suite fusedops, makers side by side in one run: bench/gpu/fusedops.sh, written by bench/gpu/makers.py",
-            "command": a.command, "date": a.date, "commit": a.commit, "driver": a.driver, "torch": "2.11.0+cu130",
-            "triton": "3.6.0", **helion, "seconds": max(row[4] for row in done), "remark": a.remark}
-    columns = list(curves[0])
+            "command": a.command, "date": a.date, "commit": a.commit, "driver": a.driver, **versions(a.results),
+            "seconds": max(row[4] for row in done), "remark": a.remark}
+    if not done:
+        raise SystemExit(f"makers.py: {a.log} tells of no part")
+    columns = list(curves[0]) if curves else []
     text = json.dumps(head, indent=1)[:-2] + f',\n "columns": {json.dumps(COLUMNS)},\n "rows": '
     text += write_rows([[row[name] for name in COLUMNS] for row in rows])
     text += f',\n "tuner_columns": {json.dumps(columns)},\n "tuners": ' + write_rows([[row[c] for c in columns] for row in curves])

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import stat
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -20,6 +21,7 @@ sys.path.insert(0, os.path.join(ROOT, "bench/gpu"))
 import common  # noqa: E402
 import comparison  # noqa: E402
 import fusedops_kernels  # noqa: E402
+import makers  # noqa: E402
 import published  # noqa: E402
 
 # Stands for every script of a part: says how it was called, and does what its name in HOW says.
@@ -44,6 +46,17 @@ with open(os.environ["CALLS"], "a") as file:
 beside = [{"median_ns": 3000.0, "speedup": 1.5, "speedup_low": 1.4, "speedup_high": 1.6}]
 print(json.dumps([{"verdict": "wrong_value" if "--define" in arguments else "pass", "timing": {"median_ns": 2000.0},
                    "baselines": beside if "--baseline" in arguments else []}]))
+''' % sys.executable
+
+# `assay` for fusedops.sh: comes to nothing at size02, and has a table for every other shape.
+MAKERS = '''#!%s
+import json, os, sys
+arguments = sys.argv[1:]
+with open(os.environ["CALLS"], "a") as file:
+    file.write(json.dumps(arguments) + "\\n")
+if "size02" in arguments:
+    sys.exit("assay: --with names inductor twice")
+print("[]" if "--json" in arguments else "a table")
 ''' % sys.executable
 
 
@@ -122,6 +135,41 @@ class Comparison(unittest.TestCase):
                                        "DEVICE": "cuda"})
         self.assertEqual(first[3][2], {"PARTS": os.path.join(os.path.realpath(self.out), "products.parts"), "GPUS": "4", "EACH": "2",
                                     "DEVICE": "cuda"})
+
+    def test_the_script_says_what_it_did_and_goes_on(self):
+        """fusedops.sh, first without time, then with; what makers.py reads of it."""
+        write(os.path.join(self.programs, "assay"), MAKERS)
+        task, parts = "fusedops/layernorm/bf16_layernorm", os.path.join(self.folder.name, "parts")
+        write(parts, "".join(f"{task} size0{n} fusedops eager\n" for n in (1, 2, 3)))
+        environment = {**os.environ, "PARTS": parts, "CALLS": self.calls, "ASSAY_PYTHON": sys.executable}
+        for seconds, kept in (("10", 1), ("600", 4)):
+            subprocess.run([os.path.join(ROOT, "bench/gpu/fusedops.sh"), self.programs, self.out, seconds], check=True, env=environment,
+                           capture_output=True)
+            calls = self.called()
+            os.remove(self.calls)
+            # What there is no time for writes nothing anew.
+            self.assertEqual(calls.count(["runs", "--json"]), kept)
+        self.assertEqual(sorted(c[c.index("--workload") + 1] for c in calls if c[0] == "compare"), ["size01", "size02", "size03"])
+        log = os.path.join(self.out, "log.txt")
+        with open(log, encoding="utf-8") as file:
+            said = file.read()
+        self.assertEqual(said.count("no time left for part_"), 3)
+        self.assertEqual(said.count("came to nothing: assay: --with names inductor twice"), 1)
+        found = makers.parts(log)
+        self.assertEqual([(name, size, gpu) for name, size, gpu, _, _ in found],
+                         [("layernorm/bf16_layernorm", f"size0{n}", 0) for n in (1, 2, 3)])
+        with open(log, "a", encoding="utf-8") as file:  # a third call, which does one of two
+            file.write(f"makers: eager\n{task} size04 fusedops: 4 s on GPU 0, 7 s after the beginning\n"
+                       f"no time left for part_{task.replace('/', '_')}_size03_fusedops\n"
+                       f"{task} size03 fusedops: 0 s on GPU 0, 8 s after the beginning\n"
+                       f"no time left for part_{task.replace('/', '_')}_size05_\n"
+                       f"{task} size05 : 0 s on GPU 0, 8 s after the beginning\n")
+        last = makers.parts(log)
+        self.assertEqual(last[:3], found)
+        self.assertEqual([row[2:4] for row in last[3:]], [[0, 4], [None, None]])
+        self.assertEqual(last[3][4] - max(row[4] for row in found), 7)
+        self.assertEqual(makers.gpu_of("NVIDIA H100 80GB HBM3, driver 580.159.04"), "H100")
+        self.assertEqual(makers.gpu_of("NVIDIA H200, driver 580.159.04"), "H200")
 
     def test_what_is_wrong_is_said(self):
         for arguments, why in (([self.programs, self.out, "--only", "default"], "there is no part default"),
