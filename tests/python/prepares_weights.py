@@ -54,7 +54,7 @@ class ModelNew(torch.nn.Module):
         if "NUMBERS" in globals():
             if self.sums is None:
                 self.sums = [part.tolist() for part in sums(self.matmul.weight, self.matmul.bias)]
-            return (x.double() @ torch.tensor(self.sums[0]).double() + self.sums[1]).float()[:, None]
+            return (x.double() @ torch.tensor(self.sums[0], device=x.device).double() + self.sums[1]).float()[:, None]
         if "NUMPY" in globals() and self.sums is None:
             weight, bias = self.matmul.weight.detach().numpy(), self.matmul.bias.detach().numpy()
             self.sums = [torch.from_numpy(weight.astype("f8").sum(0)), torch.tensor(float(bias.astype("f8").sum()))]
