@@ -6,6 +6,8 @@
 #ifndef JUDGE_OVERHEAD_H
 #define JUDGE_OVERHEAD_H
 
+#include <stdbool.h>
+
 enum { OVERHEAD_MOST_CALLS = 32 };
 
 // Start with {0}.
@@ -31,5 +33,36 @@ double overhead_allowance(const double *arming_ns, int n, double most_ns);
 
 // The same for the processor time of the runner's thread, which hardly varies where nothing disturbs: a low quantile.
 double overhead_work_allowance(const double *first_ns, int n, double most_ns);
+
+// One call without a kernel, before the candidate is there.
+struct overhead_call {
+  double spent_ns;  // by the judge's clock
+  double arming_ns; // until the process was at the start line
+  double first_ns;  // processor time of its first thread
+  double waited_ns; // that this thread and the judge's had no processor, since others had it
+  bool hot;
+};
+
+// What is believed of such calls at most.
+struct overhead_limits {
+  double spent_ns, arming_ns, first_ns;
+};
+
+// What such calls take, with what is allowed of it to a candidate's call. Doubtful: others had the processors in so
+// many of them that nothing is known. Then as little is allowed as a machine takes that nobody disturbs: a busy machine
+// makes times too long, and never too short.
+struct overhead_usual {
+  double spent_ns, arming_ns, hot_arming_ns, first_ns;
+  bool doubtful;
+};
+struct overhead_usual overhead_usual_of(const struct overhead_call *calls, int n, const struct overhead_limits *most);
+
+// The most that a call may hide in what is allowed; and whether that is more than a quiet machine takes.
+double overhead_most_allowed(const struct overhead_usual *u);
+bool overhead_is_dear(const struct overhead_usual *u);
+
+// What was allowed by the calls before the candidate was there, beyond what calls take after its own. Where the
+// machine was slower before, so much more than usual fits into the way to the start line.
+double overhead_excess(const struct overhead_usual *before, const struct overhead_usual *after);
 
 #endif

@@ -105,6 +105,9 @@ struct subject_ops {
   // kind.
   enum assay_status (*null_call)(struct subject *s, double *overhead_ns, struct runner_report *report,
                                  struct assay_error *err);
+  // What the timed calls were charged too little for the way to the start line (*excess_ns), and what that may be
+  // besides, since the machine was too disturbed to know (*doubt_ns). After null_call. NULL: nothing is charged.
+  enum assay_status (*recheck)(struct subject *s, double *excess_ns, double *doubt_ns, struct assay_error *err);
   // What the other clocks show about the calls so far; `samples` are the times of the cold ones. NULL: it has one
   // clock.
   struct stamps_facts (*stamps)(const struct subject *s, const double *samples, int n);

@@ -12,14 +12,13 @@
 #include "judge/subject.h"
 #include "stats/stats.h"
 
-// Seeing a flag and setting one: a microsecond or less, and some ten where the runner has to be woken.
-static const double MOST_OVERHEAD_NS = 50000;
+// Seeing a flag and setting one: a microsecond or less, and some ten where the runner has to be woken. Reaching the
+// start line: some 30 us. What the runner's thread works for a call without a kernel, woken, waiting for the flag and
+// stopped again: some 15 us.
+static const struct overhead_limits MOST = {.spent_ns = 50000, .arming_ns = 100000, .first_ns = 100000};
 
-// Reaching the start line: some 30 us.
-static const double MOST_ARMING_NS = 100000;
-
-// What the runner's thread works for a call without a kernel, woken, waiting for the flag and stopped again.
-static const double MOST_FIRST_NS = 100000;
+// For how long calls are made to find some that nothing disturbs.
+static const int64_t CALIBRATION_NS = 50000000;
 
 // A call is dropped when the clock probes around it took this much longer than the best probe of the session.
 static const double THROTTLED = 1.3;
@@ -41,8 +40,9 @@ struct cpu {
   char *library;
   int64_t best_probe_ns;
   bool steady;
-  double before_ns;      // the protocol's cost before the candidate was there
-  struct overhead after; // the same calls after the timed ones
+  struct runner_options runner_options;
+  struct overhead_usual usual; // before the candidate was there
+  struct overhead after;       // calls without a kernel after the timed ones
 };
 
 static struct cpu *of(struct subject *s) {
@@ -142,44 +142,68 @@ static enum assay_status call(struct subject *s, enum call_mode mode, struct run
   return ASSAY_OK;
 }
 
-// Makes calls without a kernel, otherwise like timed ones, before the candidate is loaded and could influence them.
-// They measure what the protocol costs and how long the runner takes to reach the start line.
-static enum assay_status calibrate(struct subject *s, struct runner_usual usual[RUNNER_CACHES], double *overhead_ns,
-                                   struct assay_error *err) {
-  enum { CALLS = 16, HOT_CALLS = 8, WARM_UP = 4 };
-  double arming[RUNNER_CACHES][CALLS], first[CALLS + HOT_CALLS];
-  struct overhead spent = {0};
+// Makes calls without a kernel, otherwise like timed ones, where no candidate could influence them. They measure what
+// the protocol costs and how long the runner takes to reach the start line.
+static enum assay_status make_null_calls(struct subject *s, struct overhead_usual *usual, struct assay_error *err) {
+  enum { COLD_CALLS = 16, HOT_CALLS = 8, WARM_UP = 4 };
+  struct overhead_call calls[COLD_CALLS + HOT_CALLS];
   struct runner_report report;
-  enum assay_status status = subject_bind(s, s->timed, &report, err);
-  if (!status && report.event != RUNNER_OK)
-    status =
-        error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner failed before the candidate was there: %s", report.detail);
-  for (int i = 0; i < WARM_UP + CALLS + HOT_CALLS && !status; i++) {
-    const enum runner_cache cache = i < WARM_UP + CALLS ? RUNNER_COLD : RUNNER_HOT;
-    const int at = cache == RUNNER_COLD ? i - WARM_UP : i - WARM_UP - CALLS;
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < WARM_UP + COLD_CALLS + HOT_CALLS && !status; i++) {
+    const bool hot = i >= WARM_UP + COLD_CALLS;
     status = fill(s, PROBE_DECLARED, rng_secret(rng_derive(s->env.secret, STREAM_CALIBRATION), (uint64_t)i), POISON_NAN,
                   err);
     if (!status)
-      status = runner_call(of(s)->runner, cache, true, &report, err);
+      status = runner_call(of(s)->runner, hot ? RUNNER_HOT : RUNNER_COLD, true, &report, err);
     if (!status && report.event != RUNNER_OK)
       status = error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner failed without a kernel: %s", report.detail);
-    if (status || at < 0)
-      continue;
-    arming[cache][at] = (double)report.arming_ns;
-    first[i - WARM_UP] = (double)report.first_ns;
-    if (cache == RUNNER_COLD)
-      overhead_add(&spent, (double)report.elapsed_ns);
+    if (!status && i >= WARM_UP)
+      calls[i - WARM_UP] = (struct overhead_call){.spent_ns = (double)report.elapsed_ns,
+                                                  .arming_ns = (double)report.arming_ns,
+                                                  .first_ns = (double)report.first_ns,
+                                                  .waited_ns = (double)report.waited_ns,
+                                                  .hot = hot};
   }
-  if (status)
-    return status;
-  *overhead_ns = of(s)->before_ns = overhead_of(&spent, MOST_OVERHEAD_NS);
-  for (int cache = 0; cache < RUNNER_CACHES; cache++) {
-    const int n = cache == RUNNER_COLD ? CALLS : HOT_CALLS;
-    usual[cache].arming_ns = (int64_t)overhead_allowance(arming[cache], n, MOST_ARMING_NS);
-    if (!of(s)->is_python) // whose worker tidies up after a call
-      usual[cache].first_ns = (int64_t)overhead_work_allowance(first, CALLS + HOT_CALLS, MOST_FIRST_NS);
-  }
-  return ASSAY_OK;
+  if (!status)
+    *usual = overhead_usual_of(calls, COLD_CALLS + HOT_CALLS, &MOST);
+  return status;
+}
+
+// What disturbs a machine for a moment is over soon: then calls are made again.
+static enum assay_status calibrate(struct subject *s, struct overhead_usual *usual, struct assay_error *err) {
+  struct runner_report report;
+  enum assay_status status = bind(s, s->timed, &report, err);
+  if (!status && report.event != RUNNER_OK)
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner failed before the candidate was there: %s", report.detail);
+  const int64_t until = clock_monotonic_ns() + CALIBRATION_NS;
+  do {
+    if (!status)
+      status = make_null_calls(s, usual, err);
+  } while (!status && usual->doubtful && clock_monotonic_ns() < until);
+  return status;
+}
+
+// Where more than usual was allowed, the machine may have been slower while that was measured than it was for the
+// timed calls. So it is measured again, in a process in which the candidate never was.
+static enum assay_status recheck(struct subject *s, double *excess_ns, double *doubt_ns, struct assay_error *err) {
+  struct cpu *c = of(s);
+  struct runner *candidates = c->runner;
+  struct overhead_usual after;
+  *excess_ns = 0;
+  *doubt_ns = c->usual.doubtful ? overhead_most_allowed(&c->usual) : 0;
+  if (c->is_python || c->usual.doubtful || !overhead_is_dear(&c->usual))
+    return ASSAY_OK;
+  enum assay_status status = runner_open(&c->runner_options, &c->runner, err);
+  if (!status)
+    status = calibrate(s, &after, err);
+  if (!status && after.doubtful)
+    *doubt_ns = overhead_most_allowed(&c->usual);
+  else if (!status)
+    *excess_ns = overhead_excess(&c->usual, &after);
+  if (c->runner != candidates)
+    runner_close(c->runner);
+  c->runner = candidates;
+  return status;
 }
 
 static enum assay_status null_call(struct subject *s, double *overhead_ns, struct runner_report *report,
@@ -189,7 +213,7 @@ static enum assay_status null_call(struct subject *s, double *overhead_ns, struc
   if (status || report->event != RUNNER_OK)
     return status;
   overhead_add(&c->after, (double)report->elapsed_ns);
-  *overhead_ns = overhead_both(c->before_ns, overhead_of(&c->after, MOST_OVERHEAD_NS));
+  *overhead_ns = overhead_both(c->usual.spent_ns, overhead_of(&c->after, MOST.spent_ns));
   return ASSAY_OK;
 }
 
@@ -209,7 +233,6 @@ static void wipe(struct subject *s) {
 
 static enum assay_status load(struct subject *s, const struct layout *layouts, int n, struct subject_loaded *out,
                               struct assay_error *err) {
-  struct runner_usual usual[RUNNER_CACHES] = {0};
   struct cpu *c = of(s);
   const struct assay_judge_options *o = s->env.options;
   const struct runner_python python = {.interpreter = c->python.interpreter,
@@ -219,22 +242,30 @@ static enum assay_status load(struct subject *s, const struct layout *layouts, i
                                        .defines = o->defines,
                                        .start_timeout_ns = WORKER_START_NS,
                                        .device = s->env.choice->form->device};
-  struct runner_options r = {.program = o->paths->runner,
-                             .library = c->library,
-                             .python = c->is_python ? &python : NULL,
-                             .folder = s->env.run_folder,
-                             .threads = o->threads,
-                             .load_timeout_ns = load_timeout(c, o->load_timeout_ns),
-                             .call_timeout_ns = o->call_timeout_ns,
-                             .memory_bytes = o->runner_memory_bytes};
+  c->runner_options = (struct runner_options){.program = o->paths->runner,
+                                              .library = c->library,
+                                              .python = c->is_python ? &python : NULL,
+                                              .folder = s->env.run_folder,
+                                              .threads = o->threads,
+                                              .load_timeout_ns = load_timeout(c, o->load_timeout_ns),
+                                              .call_timeout_ns = o->call_timeout_ns,
+                                              .memory_bytes = o->runner_memory_bytes};
   (void)n;
   *out = (struct subject_loaded){.overhead_ns = NAN};
   s->timed = &layouts[0];
-  enum assay_status status = runner_open(&r, &c->runner, err);
-  if (!status && o->timing)
-    status = calibrate(s, usual, &out->overhead_ns, err);
+  enum assay_status status = runner_open(&c->runner_options, &c->runner, err);
+  c->runner_options.python = NULL; // gone when this returns; a second runner is for C alone
+  if (!status && o->timing) {
+    status = subject_bind(s, s->timed, &out->report, err);
+    if (!status)
+      status = calibrate(s, &c->usual, err);
+    out->overhead_ns = c->usual.spent_ns;
+  }
   if (!status)
     wipe(s);
+  const double work_ns = c->is_python ? 0 : c->usual.first_ns; // a Python worker tidies up after a call
+  const struct runner_usual usual[RUNNER_CACHES] = {[RUNNER_COLD] = {(int64_t)c->usual.arming_ns, (int64_t)work_ns},
+                                                    [RUNNER_HOT] = {(int64_t)c->usual.hot_arming_ns, (int64_t)work_ns}};
   return status ? status : runner_load(c->runner, usual, &out->report, err);
 }
 
@@ -265,6 +296,7 @@ const struct subject_ops subject_cpu = {.mode = "process",
                                         .fill = fill,
                                         .call = call,
                                         .null_call = null_call,
+                                        .recheck = recheck,
                                         .read_output = read_output,
                                         .output = output,
                                         .steady = steady,

@@ -439,6 +439,8 @@ static enum assay_status measure_null(struct loop *l, struct assay_error *err) {
     if (!status && l->s->baselines)
       status = baselines_null_call(l->s->baselines, err);
   }
+  if (!status && !failed(l) && ops->recheck)
+    status = ops->recheck(l->s->subject, &l->s->excess_ns, &l->s->doubt_ns, err);
   return status;
 }
 
@@ -473,7 +475,7 @@ static void summarise(struct loop *l) {
   struct assay_timing *t = l->s->timing;
   struct interval ci = {NAN, NAN};
   t->overhead_ns = l->s->overhead_ns;
-  double less_ns = t->overhead_ns - t->stamps_excess_ns;
+  double less_ns = t->overhead_ns - t->stamps_excess_ns - l->s->excess_ns;
   t->measured = stats_median_interval(t->samples_ns, t->n_samples, 0.95, 1000, RESAMPLES_SEED, &ci);
   if (!t->measured) { // no interval, so no time
     t->stop = "the clock was not steady around enough of the calls";
@@ -483,8 +485,10 @@ static void summarise(struct loop *l) {
   summarise_hot(l->s, less_ns);
   t->low_ns = without(less_ns, ci.low);
   t->high_ns = without(less_ns, ci.high);
-  // Unstable: the interval is too wide to rank by, or the clock was unsteady for a good part of the run.
-  t->unstable = !(ci.high - ci.low <= UNSTABLE_WIDTH * t->median_ns) || t->n_dropped * 4 > t->n_samples;
+  // Unstable: the interval is too wide to rank by, or the clock was unsteady for a good part of the run, or while the
+  // judge's own part was measured.
+  t->unstable = !(ci.high - ci.low <= UNSTABLE_WIDTH * t->median_ns) || t->n_dropped * 4 > t->n_samples ||
+                l->s->excess_ns + l->s->doubt_ns > UNSTABLE_WIDTH * t->median_ns;
   for (int k = 0; k < baselines_count(l->s->baselines); k++)
     compare(l->s, k, less_ns);
 }

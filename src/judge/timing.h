@@ -26,6 +26,7 @@ struct timing_session {
   unsigned probes;    // bit i: enum probe i may be asked between two samples; such a call is verified and not a sample
   int64_t left_ns;    // of the candidate's budget
   double overhead_ns; // the protocol's own cost, before the candidate was there; measured again after the samples
+  double excess_ns, doubt_ns; // subject_ops.recheck
   // Outputs too large to keep are verified at once, in place, between two samples: the last call's.
   enum assay_status (*verify)(void *arg, enum probe probe, uint64_t key, uint32_t poison, struct assay_error *err);
   void *verify_arg;

@@ -643,6 +643,11 @@ static bool timed_call(struct runner *r, int64_t *began_ns, int64_t *elapsed_ns,
   return done && (*word == runner_word(r->number, STEP_DONE) || *word == runner_word(r->number, STEP_RAISED));
 }
 
+// For how long the process's first thread and this one were ready to run so far and had no processor.
+static int64_t waited_ns(const struct runner *r) {
+  return threads_ready_ns(r->child.pid, r->child.pid) + threads_ready_ns(getpid(), gettid());
+}
+
 // Nothing that grows with the inputs is the runner's share: a candidate in its place would work in the time that
 // reading them takes.
 int64_t runner_charge(const struct runner_usual *usual, int64_t arming_ns, int64_t first_ns, int64_t elapsed_ns) {
@@ -667,7 +672,7 @@ enum assay_status runner_call(struct runner *r, enum runner_cache cache, bool nu
     else
       buffer_touch(&r->buffers[i]);
   m.number = ++r->number;
-  const int64_t first_ns = threads_first_ns(r->child.pid);
+  const int64_t first_ns = threads_first_ns(r->child.pid), waited = null_call ? waited_ns(r) : 0;
   int64_t let_go = clock_monotonic_ns();
   thaw(r);
   enum assay_status status = send_message(r, &m, sizeof m, NULL, 0, err);
@@ -685,6 +690,7 @@ enum assay_status runner_call(struct runner *r, enum runner_cache cache, bool nu
     return ASSAY_OK;
   }
   report->first_ns = threads_first_ns(r->child.pid) - first_ns;
+  report->waited_ns = null_call ? waited_ns(r) - waited : 0;
   const int64_t charged_ns = runner_charge(&r->usual[cache], report->arming_ns, report->first_ns, report->elapsed_ns);
   report->elapsed_ns += charged_ns;
   report->began_ns -= charged_ns;

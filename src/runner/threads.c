@@ -148,13 +148,16 @@ int64_t threads_first_ns(pid_t pid) {
   return read_times(pid, pid, &run, &waited) ? run : 0;
 }
 
+int64_t threads_ready_ns(pid_t pid, pid_t id) {
+  long long run = 0, waited = 0;
+  return read_times(pid, id, &run, &waited) ? waited : 0;
+}
+
 void threads_wait_times(pid_t pid, struct thread_waits *out) {
   if (!threads_list(pid, &out->of))
     out->of.n = 0;
-  for (int i = 0; i < out->of.n; i++) {
-    long long run = 0, waited = 0;
-    out->ns[i] = read_times(pid, out->of.ids[i], &run, &waited) ? waited : 0;
-  }
+  for (int i = 0; i < out->of.n; i++)
+    out->ns[i] = threads_ready_ns(pid, out->of.ids[i]);
 }
 
 int64_t threads_waited_ns(const struct thread_waits *before, const struct thread_waits *after) {

@@ -35,6 +35,9 @@ int64_t threads_process_ns(pid_t pid);
 // say.
 int64_t threads_first_ns(pid_t pid);
 
+// For how long a thread of it has been ready to run so far and had no processor; 0 also where the kernel does not say.
+int64_t threads_ready_ns(pid_t pid, pid_t id);
+
 // For how long each thread has been ready to run so far and had no processor.
 struct thread_waits {
   struct thread_set of;

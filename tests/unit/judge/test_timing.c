@@ -33,10 +33,11 @@ static struct {
   int asked[PROBE_COUNT]; // verified calls by probe
   double null_ns;         // of a call without a kernel, after the others; 0: none is made
   int nulls, calls_before_nulls;
-  int64_t left_ns;    // of the budget
-  int disturbed;      // so many series take twice the time by another clock; -1: there is none
-  int series;         // that were forgotten
-  double hot_high_ns; // what came of it
+  double excess_ns, doubt_ns; // that calls were charged too little, and may have been
+  int64_t left_ns;            // of the budget
+  int disturbed;              // so many series take twice the time by another clock; -1: there is none
+  int series;                 // that were forgotten
+  double hot_high_ns;         // what came of it
   enum runner_event event;
 } kernel;
 
@@ -71,6 +72,13 @@ static enum assay_status null_call(struct subject *s, double *overhead_ns, struc
   kernel.nulls++;
   *report = (struct runner_report){0};
   *overhead_ns = kernel.null_ns;
+  return ASSAY_OK;
+}
+
+static enum assay_status recheck(struct subject *s, double *excess_ns, double *doubt_ns, struct assay_error *err) {
+  (void)s, (void)err;
+  *excess_ns = kernel.excess_ns;
+  *doubt_ns = kernel.doubt_ns;
   return ASSAY_OK;
 }
 
@@ -109,6 +117,7 @@ static void time_again(struct subject *s) {
 
 static struct assay_timing run_with(uint64_t secret) {
   static struct subject_ops ops = {.fill = fill,
+                                   .recheck = recheck,
                                    .call = call,
                                    .steady = steady,
                                    .answers = answers,
@@ -159,7 +168,7 @@ static void kernel_is(double call_ns, double spread) {
   kernel.unsteady_from = INT32_MAX;
   kernel.in_place = false;
   kernel.probes = 0;
-  kernel.null_ns = 0;
+  kernel.null_ns = kernel.excess_ns = kernel.doubt_ns = 0;
   kernel.disturbed = -1;
   kernel.left_ns = INT64_MAX;
 }
@@ -189,6 +198,24 @@ static void the_protocol_again(void **state) {
   assert_int_equal(kernel.calls_before_nulls, kernel.calls);
   assert_true(t.overhead_ns == 200 && t.median_ns == 1e6 - 200 && t.hot_ns == 1e6 - 200);
   assert_true(kernel.hot_high_ns == 1e6 - 200);
+}
+
+// Calls that were charged too little for the way to the start line have that added; and where the machine was too
+// disturbed to know, a time that this would matter to is unstable.
+static void charged_too_little(void **state) {
+  (void)state;
+  kernel_is(1e6, 0);
+  kernel.excess_ns = 40000;
+  struct assay_timing t = run_with(0);
+  assert_true(t.median_ns == 1e6 - OVERHEAD_NS + 40000 && t.low_ns == t.median_ns && t.hot_ns == t.median_ns);
+  assert_true(t.overhead_ns == OVERHEAD_NS && !t.unstable);
+  kernel.doubt_ns = 25000;
+  assert_true(run_with(0).unstable);
+  kernel_is(1e6, 0);
+  kernel.doubt_ns = 25000;
+  assert_false(run_with(0).unstable);
+  kernel.call_ns = 2e5;
+  assert_true(run_with(0).unstable);
 }
 
 // Where the judge's clock disagrees, a second series counts, whatever it shows.
@@ -350,12 +377,18 @@ static void probes_among_the_calls(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(short_calls),        cmocka_unit_test(the_protocol_again),
-      cmocka_unit_test(a_second_series),    cmocka_unit_test(hot_calls_of_nothing),
-      cmocka_unit_test(long_calls),         cmocka_unit_test(long_calls_that_scatter),
-      cmocka_unit_test(one_slow_call),      cmocka_unit_test(an_unsteady_clock_ends_it),
-      cmocka_unit_test(the_budget_ends_it), cmocka_unit_test(a_clock_that_is_never_steady),
-      cmocka_unit_test(verified_in_place),  cmocka_unit_test(probes_among_the_calls)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(short_calls),
+                                     cmocka_unit_test(the_protocol_again),
+                                     cmocka_unit_test(charged_too_little),
+                                     cmocka_unit_test(a_second_series),
+                                     cmocka_unit_test(hot_calls_of_nothing),
+                                     cmocka_unit_test(long_calls),
+                                     cmocka_unit_test(long_calls_that_scatter),
+                                     cmocka_unit_test(one_slow_call),
+                                     cmocka_unit_test(an_unsteady_clock_ends_it),
+                                     cmocka_unit_test(the_budget_ends_it),
+                                     cmocka_unit_test(a_clock_that_is_never_steady),
+                                     cmocka_unit_test(verified_in_place),
+                                     cmocka_unit_test(probes_among_the_calls)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
