@@ -95,6 +95,21 @@ static bool words_are_private(pid_t pid, const struct parking *at, int n) {
   return private;
 }
 
+// Whether a signal waits for the thread that it does not block: its handler is the first to run when the process is
+// continued. Another thread may have sent it after this one had stopped, and before itself did.
+static bool signalled(pid_t pid, pid_t id) {
+  char path[96], line[256];
+  unsigned long long own = 0, shared = 0, blocked = 0;
+  snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)pid, (int)id);
+  FILE *f = fopen(path, "re");
+  while (f && fgets(line, sizeof line, f) && sscanf(line, "SigBlk: %llx", &blocked) != 1) // which comes last
+    if (sscanf(line, "SigPnd: %llx", &own) != 1)
+      sscanf(line, "ShdPnd: %llx", &shared);
+  if (f)
+    fclose(f);
+  return ((own | shared) & ~blocked) != 0;
+}
+
 bool threads_parked(pid_t pid) {
   struct thread_set now;
   if (!threads_list(pid, &now))
@@ -103,7 +118,7 @@ bool threads_parked(pid_t pid) {
   bool parked = at != NULL;
   int n = 0;
   for (int i = 0; i < now.n && parked; i++) {
-    parked = now.ids[i] == pid || waits(pid, now.ids[i], &at[n]);
+    parked = (now.ids[i] == pid || waits(pid, now.ids[i], &at[n])) && (now.n == 1 || !signalled(pid, now.ids[i]));
     n += now.ids[i] != pid && parked && at[n].address != 0;
   }
   if (parked && n > 0)

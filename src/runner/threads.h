@@ -19,8 +19,8 @@ bool threads_list(pid_t pid, struct thread_set *out);
 
 // Whether every thread but the main one waits in a futex without a time limit, which nothing but another thread can
 // end. A thread that runs, sleeps or polls is at work. So is one that waits on a word of shared memory, where fresh
-// inputs would end its wait, and one whose word has changed already. The process must be stopped; false also when it is
-// gone.
+// inputs would end its wait, and one whose word has changed already; and, where there are several, a thread for which a
+// signal waits. The process must be stopped; false also when it is gone.
 bool threads_parked(pid_t pid);
 
 // Whether the process's first thread is where the runner's loop waits for a message: in recvmsg on this descriptor, and

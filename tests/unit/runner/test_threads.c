@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the threads of a stopped process are at rest.
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runner/threads.h"
+
+static uint32_t word;
+
+static void handled(int number) {
+  (void)number;
+}
+
+// Waits for ever; a signal that it does not block runs `handled`.
+static void *park(void *blocks) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGRTMIN);
+  pthread_sigmask(blocks ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+  for (;;)
+    syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+  return NULL;
+}
+
+static void child(bool blocks) {
+  struct sigaction action = {.sa_handler = handled};
+  pthread_t thread;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  sigaction(SIGRTMIN, &action, NULL);
+  pthread_create(&thread, NULL, park, blocks ? &word : NULL);
+  park(&word);
+}
+
+static void stop(pid_t pid) {
+  int status;
+  kill(pid, SIGSTOP);
+  assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+  assert_true(WIFSTOPPED(status));
+}
+
+// Lets a child that is stopped go on until it is stopped with both threads parked. *second: the one besides the first.
+static void go_on(pid_t pid, pid_t *second) {
+  struct thread_set now = {0};
+  do {
+    kill(pid, SIGCONT);
+    usleep(1000);
+    stop(pid);
+  } while (!threads_list(pid, &now) || now.n != 2 || !threads_parked(pid));
+  *second = now.ids[now.ids[0] == pid];
+}
+
+static pid_t parked_child(bool blocks, pid_t *second) {
+  pid_t pid = fork();
+  if (pid == 0)
+    child(blocks);
+  assert_true(pid > 0);
+  stop(pid);
+  go_on(pid, second);
+  return pid;
+}
+
+static void end(pid_t pid) {
+  kill(pid, SIGKILL);
+  waitpid(pid, NULL, 0);
+}
+
+// A signal that came when the thread had stopped already: its handler would run before the next call's clock.
+static void a_signal_that_waits(void **state) {
+  (void)state;
+  pid_t second, pid = parked_child(false, &second);
+  assert_int_equal(syscall(SYS_tgkill, pid, second, SIGRTMIN), 0);
+  assert_false(threads_parked(pid));
+  end(pid);
+}
+
+// One that is blocked changes nothing: the thread stays where it is.
+static void a_signal_that_is_blocked(void **state) {
+  (void)state;
+  pid_t second, pid = parked_child(true, &second);
+  assert_int_equal(syscall(SYS_tgkill, pid, second, SIGRTMIN), 0);
+  assert_true(threads_parked(pid));
+  go_on(pid, &second);
+  end(pid);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_signal_that_waits),
+      cmocka_unit_test(a_signal_that_is_blocked),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
