@@ -212,15 +212,8 @@ static bool formula_names(const struct shape_ranges *r, const struct shape_symbo
 
 // ---- items
 
-static enum assay_status read_item(struct shapes_text *s) {
-  int i = symbol_here(s);
-  if (i < 0)
-    return bad(s, "a symbol of the workloads is expected here");
-  struct shape_symbol *out = &s->ranges->symbols[i];
-  if (out->freedom != SHAPE_HELD)
-    return bad(s, "the symbol before this stands twice");
-  if (!accept(s, "="))
-    return bad(s, "'=' is expected here");
+// What follows "M=", or "M~".
+static enum assay_status read_rule(struct shapes_text *s, struct shape_symbol *out, bool loose) {
   skip_space(s);
   if (*s->at == '(')
     return read_formula(s, out);
@@ -230,9 +223,26 @@ static enum assay_status read_item(struct shapes_text *s) {
   enum assay_status status = whole(s, &number);
   if (status)
     return status;
-  if (accept(s, ".."))
+  if (!loose && accept(s, ".."))
     return read_range(s, out, number);
-  return accept(s, "*") ? read_follower(s, out, number) : bad(s, "'..' or '*' is expected here");
+  return accept(s, "*")
+             ? read_follower(s, out, number)
+             : bad(s, loose ? "an extent that follows another is expected here" : "'..' or '*' is expected here");
+}
+
+static enum assay_status read_item(struct shapes_text *s) {
+  int i = symbol_here(s);
+  if (i < 0)
+    return bad(s, "a symbol of the workloads is expected here");
+  struct shape_symbol *out = &s->ranges->symbols[i];
+  if (out->freedom != SHAPE_HELD)
+    return bad(s, "the symbol before this stands twice");
+  const bool loose = accept(s, "~");
+  if (!loose && !accept(s, "="))
+    return bad(s, "'=' is expected here");
+  enum assay_status status = read_rule(s, out, loose);
+  out->loose = loose;
+  return status;
 }
 
 static enum assay_status check_formula(const struct shape_ranges *r, const struct shape_symbol *s,
@@ -601,54 +611,11 @@ enum assay_status shape_ranges_derive(const struct task *t, struct arena *arena,
   return ASSAY_OK;
 }
 
-// The least extent of each range must be one that the task can have, next to the others of `small`.
-static enum assay_status check_least(const struct task *t, struct arena *arena, struct shape_ranges *r,
-                                     struct assay_error *err) {
-  struct trial x = {.t = t, .r = r, .bindings = arena_calloc(arena, (size_t)r->n + 1, sizeof *x.bindings)};
-  struct task_cost ignored;
-  enum assay_status status = x.bindings ? ASSAY_OK : error_nomem(err, "a task's shapes");
-  for (int i = 0; i < r->n && !status; i++) {
-    const struct shape_symbol *s = &r->symbols[i];
-    int64_t least = (s->low + s->step - 1) / s->step * s->step;
-    if (s->freedom != SHAPE_FREE || takes(&x, task_workload(t, "small"), i, least))
-      continue;
-    status = metadata_check_symbols(t, &x.w, err);
-    if (!status)
-      status = task_cost(t, &x.w, &ignored, err);
-    status = error_prefix(err, status ? status : error_set(err, ASSAY_ERR_INVALID, "the task cannot have that"),
-                          "assay.shapes: the workload small with %s=%lld: ", s->symbol, (long long)least);
-  }
-  return status;
-}
-
-enum assay_status shape_ranges_check(const struct task *t, struct assay_error *err) {
-  struct arena arena = {0};
-  struct shape_ranges r;
-  const char *text = model_property(&t->model, "assay.shapes");
-  enum assay_status status = symbols_of(t, &arena, &r, err);
-  if (!status && text)
-    status = read_declared(text, &r, err);
-  if (!status && text)
-    status = check_least(t, &arena, &r, err);
-  arena_release(&arena);
-  return status;
-}
-
-enum assay_status shape_ranges_find(const struct task *t, struct arena *arena, struct shape_ranges *out,
-                                    struct assay_error *err) {
-  const char *text = model_property(&t->model, "assay.shapes");
-  if (!text)
-    return shape_ranges_derive(t, arena, out, err);
-  enum assay_status status = symbols_of(t, arena, out, err);
-  return status ? status : read_declared(text, out, err);
-}
-
-// ---- writing
-
+// An item of the key.
 static void put_symbol(struct buf *b, const struct shape_ranges *r, const struct shape_symbol *s) {
   if (s->freedom == SHAPE_HELD)
     return;
-  buf_printf(b, "%s%s=", b->len ? ", " : "", s->symbol);
+  buf_printf(b, "%s%s%s", b->len ? ", " : "", s->symbol, s->loose ? "~" : "=");
   if (s->freedom == SHAPE_FREE) {
     buf_printf(b, "%lld..%lld", (long long)s->low, (long long)s->high);
     if (s->step > 1)
@@ -673,6 +640,82 @@ static void put_symbol(struct buf *b, const struct shape_ranges *r, const struct
   if (s->plus)
     buf_printf(b, "%c%lld", s->plus < 0 ? '-' : '+', (long long)llabs(s->plus));
 }
+
+// The least extent of each range must be one that the task can have, next to the others of `small`.
+static enum assay_status check_least(const struct task *t, struct arena *arena, struct shape_ranges *r,
+                                     struct assay_error *err) {
+  struct trial x = {.t = t, .r = r, .bindings = arena_calloc(arena, (size_t)r->n + 1, sizeof *x.bindings)};
+  struct task_cost ignored;
+  enum assay_status status = x.bindings ? ASSAY_OK : error_nomem(err, "a task's shapes");
+  for (int i = 0; i < r->n && !status; i++) {
+    const struct shape_symbol *s = &r->symbols[i];
+    int64_t least = (s->low + s->step - 1) / s->step * s->step;
+    if (s->freedom != SHAPE_FREE || takes(&x, task_workload(t, "small"), i, least))
+      continue;
+    status = metadata_check_symbols(t, &x.w, err);
+    if (!status)
+      status = task_cost(t, &x.w, &ignored, err);
+    status = error_prefix(err, status ? status : error_set(err, ASSAY_ERR_INVALID, "the task cannot have that"),
+                          "assay.shapes: the workload small with %s=%lld: ", s->symbol, (long long)least);
+  }
+  return status;
+}
+
+// What follows others must follow them in the file's own workloads, too: drawn shapes would be none of the task's. (A
+// range and a limit may leave out what workloads have: they say what is drawn.)
+static enum assay_status check_workloads(const struct task *t, struct arena *arena, const struct shape_ranges *r,
+                                         struct assay_error *err) {
+  struct binding *settled = arena_calloc(arena, (size_t)r->n + 1, sizeof *settled);
+  if (!settled)
+    return error_nomem(err, "a task's shapes");
+  for (int k = 0; k < t->n_workloads; k++) {
+    for (int i = 0; i < r->n; i++)
+      settled[i] = (struct binding){r->symbols[i].symbol, value_in(&t->workloads[k], &r->symbols[i])};
+    shape_settle(r, settled);
+    for (int i = 0; i < r->n; i++) {
+      const struct shape_symbol *s = &r->symbols[i];
+      const long long value = value_in(&t->workloads[k], s), want = settled[i].value;
+      if (s->freedom != SHAPE_FOLLOWS || s->loose || value == want)
+        continue;
+      struct buf rule = {0};
+      put_symbol(&rule, r, s);
+      enum assay_status status = error_set(err, ASSAY_ERR_INVALID,
+                                           "assay.shapes says '%s', which is %lld in the workload %s, where %s is "
+                                           "%lld: correct one of the two, or write "
+                                           "%s~ where drawn shapes alone are to have that",
+                                           buf_str(&rule), want, t->workloads[k].name, s->symbol, value, s->symbol);
+      buf_release(&rule);
+      return status;
+    }
+  }
+  return ASSAY_OK;
+}
+
+enum assay_status shape_ranges_check(const struct task *t, struct assay_error *err) {
+  struct arena arena = {0};
+  struct shape_ranges r;
+  const char *text = model_property(&t->model, "assay.shapes");
+  enum assay_status status = symbols_of(t, &arena, &r, err);
+  if (!status && text)
+    status = read_declared(text, &r, err);
+  if (!status && text)
+    status = check_workloads(t, &arena, &r, err);
+  if (!status && text)
+    status = check_least(t, &arena, &r, err);
+  arena_release(&arena);
+  return status;
+}
+
+enum assay_status shape_ranges_find(const struct task *t, struct arena *arena, struct shape_ranges *out,
+                                    struct assay_error *err) {
+  const char *text = model_property(&t->model, "assay.shapes");
+  if (!text)
+    return shape_ranges_derive(t, arena, out, err);
+  enum assay_status status = symbols_of(t, arena, out, err);
+  return status ? status : read_declared(text, out, err);
+}
+
+// ---- writing
 
 char *shape_ranges_text(const struct shape_ranges *r, struct arena *arena) {
   struct buf b = {0};

@@ -9,6 +9,7 @@
 //           | symbol "=" (up "*")? other ("/" down)? (("+" | "-") n)?  follows another symbol: up * other / down +- n
 //           | symbol "=" other "+" with                              is the sum of two
 //           | symbol "=" "(" sum ")"                                 is computed from others that follow none
+//   with "~" in place of "=" for what follows: in shapes that are drawn, whatever the file's workloads have
 //   sum    := product (("+" | "-") product)*, product := factor (("*" | "/") factor)*; what is divided is rounded down
 //   factor := number | symbol | "(" sum ")"
 //   limit  := "<=" other ("-" n)?                                    and no more than another: tokens, and positions
@@ -31,6 +32,7 @@ struct shape_symbol {
   int with;                // what is added besides: 1 + the index of a symbol that follows none; 0: nothing
   const char *formula;     // instead of all that: where its bracket opens in the key's text; NULL: there is none
   int formula_len;         // with both brackets
+  bool loose;              // SHAPE_FOLLOWS: in drawn shapes alone
   int limit;               // SHAPE_FREE: 1 + the index of the free symbol that it is no more than; 0: there is none
   int64_t less;            // that one's value less this
 };

@@ -258,8 +258,10 @@ static void test_declared(void **state) {
   struct assay_error err = {0};
   struct arena arena = {0};
   struct shape_ranges r;
-  struct task t =
-      parse(PRODUCT_INPUTS PRODUCT_SHAPES ", \"assay.shapes\" : \"M = 3..9, K=16..64/16, N=2*K/4-1\"", PRODUCT);
+  struct task t = parse(PRODUCT_INPUTS
+                        "\"assay.workload.small\" : \"M=64, K=128, N=63\", \"assay.workload.full\" : \"M=4096, K=4096, "
+                        "N=2047\", \"assay.shapes\" : \"M = 3..9, K=16..64/16, N=2*K/4-1\"",
+                        PRODUCT);
   assert_int_equal(shape_ranges_find(&t, &arena, &r, &err), ASSAY_OK);
   assert_true(r.declared);
   assert_string_equal(shape_ranges_text(&r, &arena), "M=3..9, K=16..64/16, N=2*K/4-1");
@@ -363,7 +365,11 @@ static void test_mistakes(void **state) {
       {"M=2*N", "has no range"},
       {"M=N, N=M", "has no range"},
       {"M=1..9, N=2*Q", "symbol of the workloads"},
-      {"M=4..9, N=M-4", "with M=4"},
+      {"M=4..9, N=M-4", "'N=M-4', which is 60 in the workload small, where N is 64"},
+      {"N=4..9, M=N, K=8*N", "'K=8*N', which is 32768 in the workload full, where K is 4096"},
+      {"N=4..9, M=4..9, K=M+N", "'K=M+N', which is 128 in the workload small, where K is 512"},
+      {"N=4..9, M~4..9", "an extent that follows another"},
+      {"M=4..9, N=(2*M)", "'N=(2*M)', which is 128 in the workload small, where N is 64"},
       {"M=4..9, N=M+K", "follows K, which has no range"},
       {"M=4..9<=K", "follows K, which has no range"},
       {"M=4..9<=Q", "symbol of the workloads"},
@@ -374,7 +380,6 @@ static void test_mistakes(void **state) {
       {"M=4..9, N=(M*(M+1)", "')' is expected"},
       {"M=4..9, N=(3*5)", "names no symbol"},
       {"M=4..9, K=2*M, N=(M*K)", "names K, which follows another"},
-      {"M=4..9, N=(M/4-1)", "with M=4"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char text[1024];
@@ -388,6 +393,44 @@ static void test_mistakes(void **state) {
       fail_msg("'%s' was taken", rows[i].text);
     if (!strstr(err.message, rows[i].says) || !strstr(err.message, "assay.shapes"))
       fail_msg("'%s': %s", rows[i].text, err.message);
+  }
+}
+
+// A rule for drawn shapes that the file's workloads do not keep.
+static void test_loose(void **state) {
+  (void)state;
+  struct assay_error err = {0};
+  struct arena arena = {0};
+  struct shape_ranges r;
+  struct task t = parse(PRODUCT_INPUTS PRODUCT_SHAPES ", \"assay.shapes\" : \"M=3..9, N~M+4, K~(2*M)\"", PRODUCT);
+  assert_int_equal(shape_ranges_find(&t, &arena, &r, &err), ASSAY_OK);
+  assert_string_equal(shape_ranges_text(&r, &arena), "M=3..9, K~(2*M), N~M+4");
+  struct drawn d;
+  draw(&t, "small", 1, 1, &d);
+  assert_int_equal(extent(&d.shapes[SHAPE_MIXED], "N"), extent(&d.shapes[SHAPE_MIXED], "M") + 4);
+  assert_int_equal(extent(&d.shapes[SHAPE_MIXED], "K"), 2 * extent(&d.shapes[SHAPE_MIXED], "M"));
+  arena_release(&d.arena);
+  task_release(&t);
+  arena_release(&arena);
+}
+
+// The rule holds where the file has workloads, and not at the least extent of a range.
+static void test_too_small(void **state) {
+  (void)state;
+  static const char *const rows[] = {"M=4..9, N=M-4", "M=4..9, N=(M-2*2)"};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[1024];
+    struct task t;
+    struct assay_error err = {0};
+    snprintf(text, sizeof text,
+             "<ir_version: 10, opset_import: [\"\" : 23], metadata_props: [\"assay.task\" : \"t\", "
+             "\"assay.contract\" : \"fp32\", " PRODUCT_INPUTS
+             "\"assay.workload.small\" : \"M=64, K=3, N=60\", \"assay.workload.full\" : \"M=80, K=3, N=76\", "
+             "\"assay.shapes\" : \"%s\"]>\n" PRODUCT,
+             rows[i]);
+    assert_int_not_equal(task_parse(text, strlen(text), "t", false, &t, &err), ASSAY_OK);
+    if (!strstr(err.message, "with M=4") || !strstr(err.message, "assay.shapes"))
+      fail_msg("'%s': %s", rows[i], err.message);
   }
 }
 
@@ -432,7 +475,8 @@ int main(void) {
       cmocka_unit_test(test_kinds),        cmocka_unit_test(test_odd_steps), cmocka_unit_test(test_repeats),
       cmocka_unit_test(test_many_extents), cmocka_unit_test(test_large),     cmocka_unit_test(test_derived),
       cmocka_unit_test(test_declared),     cmocka_unit_test(test_limits),    cmocka_unit_test(test_formulas),
-      cmocka_unit_test(test_mistakes),     cmocka_unit_test(test_shipped),
+      cmocka_unit_test(test_mistakes),     cmocka_unit_test(test_too_small), cmocka_unit_test(test_loose),
+      cmocka_unit_test(test_shipped),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
