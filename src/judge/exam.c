@@ -244,12 +244,15 @@ static void add_judged(struct session *s) {
 }
 
 // Data that are as declared almost everywhere, so that a look at some of them does not tell them from others. Twice at
-// the judged shape, since a look may meet the very slice.
+// the judged shape, along other dimensions, since a look may meet the very slice.
 static void add_stripes(struct session *s) {
   add_probe(s, PROBE_STRIPES);
   const bool judged = s->o->probes && s->o->declared_checks > 1 && s->task.probes & 1u << PROBE_STRIPES;
+  const int first = s->n_questions;
   for (int i = 0; i < 2 && judged; i++)
     add_question(s, &s->layouts[0], PROBE_STRIPES);
+  if (s->n_questions == first + 2)
+    s->questions[first + 1].key = distribution_other_stripes(s->questions[first].key);
 }
 
 // What the machine has no memory for is answered in slabs, or refused before any work: otherwise the kernel ends some

@@ -156,6 +156,10 @@ struct draw_request {
   int threads;
 };
 
+// A key for a second draw of PROBE_STRIPES: where that of `key` has stripes along all dimensions but the first, this
+// one has them along all but the last, and the other way round. So no look at a few elements meets them easily in both.
+uint64_t distribution_other_stripes(uint64_t key);
+
 // Fills dst (tensor_type_bytes). Cannot fail: needs no memory.
 void distribution_draw(const struct draw_request *r, void *dst);
 // Elements [first, first + count) of the same draw; whole rows where it is a softmax.

@@ -297,14 +297,26 @@ static double tensor_unit(const struct drawing *d) {
   return unit(w[0]);
 }
 
+// Whether the stripes of a key are not along the first dimension; otherwise they are not along the last.
+static bool stripes_leave_first(uint64_t key) {
+  enum { BLOCK_OF_ALL = (SHAPE_MAX_RANK + 3) / 4 };
+  uint32_t which[4];
+  philox4x32_run(key, BLOCK_OF_ALL, STREAM_STRIPES, 1, which);
+  return which[0] & 1;
+}
+
+uint64_t distribution_other_stripes(uint64_t key) {
+  uint64_t other = key;
+  for (uint64_t i = 0; stripes_leave_first(other) == stripes_leave_first(key); i++)
+    other = rng_secret(key, i);
+  return other;
+}
+
 // One along each dimension but the first or the last, of all tensors of a question: a look at the beginning of a row
 // meets a slice along the last dimension most easily, one at the beginning of a column that along the first.
 static void choose_stripes(struct drawing *d) {
-  enum { BLOCK_OF_ALL = (SHAPE_MAX_RANK + 3) / 4 };
   const struct shape *shape = &d->r->type.shape;
   int64_t stride = shape_count(shape);
-  uint32_t which[4];
-  philox4x32_run(d->r->key, BLOCK_OF_ALL, STREAM_STRIPES, 1, which);
   for (int k = 0; k < shape->rank && stride > 0; k++) {
     const int64_t extent = shape->dims[k];
     uint32_t w[4];
@@ -316,7 +328,7 @@ static void choose_stripes(struct drawing *d) {
   }
   if (d->n_stripes > 1) {
     d->n_stripes--;
-    if (which[0] & 1) // not the first
+    if (stripes_leave_first(d->r->key))
       memmove(d->stripes, d->stripes + 1, (size_t)d->n_stripes * sizeof *d->stripes);
   }
   d->striped = true;

@@ -537,6 +537,52 @@ static void test_stripes(void **state) {
     assert_in_range(seen[i], 1, 30);
 }
 
+// Whether a look at the first 16 elements of a row, or of a column, of both factors of a product finds what is not as
+// declared, uniform in (0, 1).
+static bool look_meets(uint64_t key, bool down) {
+  static const int64_t dims[2][2] = {{160, 256}, {256, 192}};
+  static const struct distribution uniform = {.kind = DIST_UNIFORM, .b = 1};
+  for (int input = 0; input < 2; input++) {
+    struct draw_request r = {.distribution = &uniform,
+                             .b = 1,
+                             .type = {DTYPE_FLOAT, matrix(dims[input][0], dims[input][1])},
+                             .probe = PROBE_STRIPES,
+                             .key = key,
+                             .input = input,
+                             .threads = 1};
+    float x[16];
+    distribution_draw_part(&r, 0, down ? 1 : 16, x);
+    for (int i = 1; down && i < 16; i++)
+      distribution_draw_part(&r, i * dims[input][1], 1, x + i);
+    for (int i = 0; i < 16; i++)
+      if (!(x[i] >= 0 && x[i] < 1))
+        return true;
+  }
+  return false;
+}
+
+// What a kernel passes with that takes fewer bits where a look finds nothing: a look that meets the stripes of both
+// questions at the judged shape. One time in 200 for two draws of any kind, one in 800 for one of each.
+static void test_other_stripes(void **state) {
+  (void)state;
+  enum { PAIRS = 20000 };
+  for (int down = 0; down < 2; down++) {
+    int one = 0, both = 0, any = 0;
+    for (uint64_t k = 0; k < PAIRS; k++) {
+      const uint64_t key = rng_secret(KEY, k), other = distribution_other_stripes(key);
+      assert_true(other != key && distribution_other_stripes(key) == other);
+      const bool met = look_meets(key, down);
+      one += met;
+      both += met && look_meets(other, down);
+      any += met && look_meets(rng_secret(~KEY, k), down);
+    }
+    print_message("%s: one %d, one of each %d, any two %d of %d\n", down ? "column" : "row", one, both, any, PAIRS);
+    assert_true(one > PAIRS / 30);
+    assert_true(both < PAIRS / 600);
+    assert_true(both * 3 < any * 2);
+  }
+}
+
 static void test_probes(void **state) {
   (void)state;
   enum { M = 13, N = 33, COUNT = M * N };
@@ -618,6 +664,7 @@ int main(void) {
       cmocka_unit_test(test_matrices),
       cmocka_unit_test(test_modifiers),
       cmocka_unit_test(test_stripes),
+      cmocka_unit_test(test_other_stripes),
       cmocka_unit_test(test_probes),
       cmocka_unit_test(test_other_types),
   };
