@@ -93,8 +93,6 @@ bool overhead_is_dear(const struct overhead_usual *u) {
          fmax(u->arming_ns, u->hot_arming_ns) > ARMING_SLACK * QUIET.arming_ns;
 }
 
-double overhead_excess(const struct overhead_usual *before, const struct overhead_usual *after) {
-  double excess = before->first_ns - after->first_ns;
-  excess = fmax(excess, before->arming_ns - after->arming_ns);
-  return fmax(0, fmax(excess, before->hot_arming_ns - after->hot_arming_ns));
+double overhead_excess(const double *too_little_ns, int n) {
+  return n > 0 ? fmax(0, stats_median(too_little_ns, n)) : 0;
 }

@@ -61,8 +61,7 @@ struct overhead_usual overhead_usual_of(const struct overhead_call *calls, int n
 double overhead_most_allowed(const struct overhead_usual *u);
 bool overhead_is_dear(const struct overhead_usual *u);
 
-// What was allowed by the calls before the candidate was there, beyond what calls take after its own. Where the
-// machine was slower before, so much more than usual fits into the way to the start line.
-double overhead_excess(const struct overhead_usual *before, const struct overhead_usual *after);
+// What most calls were charged too little, by what each was: the median, or 0.
+double overhead_excess(const double *too_little_ns, int n);
 
 #endif

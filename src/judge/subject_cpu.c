@@ -29,6 +29,13 @@ static const int64_t WORKER_START_NS = 120000000000;
 // So does importing what a module is built of: torch._dynamo alone takes three seconds, and more on a busy machine.
 static const int64_t MODULE_LOAD_NS = 60000000000;
 
+// A call of the candidate, and what of its time it was charged for the way to the start line.
+struct charged {
+  enum runner_cache cache;
+  int64_t arming_ns, first_ns, elapsed_ns, charged_ns;
+};
+enum { MOST_CHARGED = 128 };
+
 struct cpu {
   struct subject base;
   struct build *build;
@@ -41,8 +48,10 @@ struct cpu {
   int64_t best_probe_ns;
   bool steady;
   struct runner_options runner_options;
-  struct overhead_usual usual; // before the candidate was there
-  struct overhead after;       // calls without a kernel after the timed ones
+  struct overhead_usual usual;          // before the candidate was there
+  struct charged charged[MOST_CHARGED]; // the candidate's last calls on the timed workload
+  int n_charged;
+  struct overhead after; // calls without a kernel after the timed ones
 };
 
 static struct cpu *of(struct subject *s) {
@@ -139,6 +148,10 @@ static enum assay_status call(struct subject *s, enum call_mode mode, struct run
   int64_t probe = before < after ? before : after, slow = before > after ? before : after;
   c->best_probe_ns = probe < c->best_probe_ns ? probe : c->best_probe_ns;
   c->steady = (double)slow <= THROTTLED * (double)c->best_probe_ns;
+  if (s->bound == s->timed)
+    c->charged[c->n_charged++ % MOST_CHARGED] =
+        (struct charged){mode == CALL_HOT ? RUNNER_HOT : RUNNER_COLD, report->arming_ns, report->first_ns,
+                         report->elapsed_ns - report->charged_ns, report->charged_ns};
   return ASSAY_OK;
 }
 
@@ -183,6 +196,30 @@ static enum assay_status calibrate(struct subject *s, struct overhead_usual *usu
   return status;
 }
 
+static void allow(const struct cpu *c, const struct overhead_usual *u, struct runner_usual out[RUNNER_CACHES]) {
+  const int64_t work_ns = c->is_python ? 0 : (int64_t)u->first_ns; // a Python worker tidies up after a call
+  out[RUNNER_COLD] = (struct runner_usual){(int64_t)u->arming_ns, work_ns};
+  out[RUNNER_HOT] = (struct runner_usual){(int64_t)u->hot_arming_ns, work_ns};
+}
+
+// What the candidate's last calls would have been charged besides, had no more been allowed than this.
+static double too_little(const struct cpu *c, const struct overhead_usual *u) {
+  struct runner_usual usual[RUNNER_CACHES];
+  double most = 0, ns[MOST_CHARGED];
+  allow(c, u, usual);
+  for (int cache = 0; cache < RUNNER_CACHES; cache++) {
+    int n = 0;
+    for (int i = 0; i < c->n_charged && i < MOST_CHARGED; i++) {
+      const struct charged *k = &c->charged[i];
+      if ((int)k->cache == cache)
+        ns[n++] = (double)(runner_charge(&usual[cache], k->arming_ns, k->first_ns, k->elapsed_ns) - k->charged_ns);
+    }
+    const double excess = overhead_excess(ns, n);
+    most = excess > most ? excess : most;
+  }
+  return most;
+}
+
 // Where more than usual was allowed, the machine may have been slower while that was measured than it was for the
 // timed calls. So it is measured again, in a process in which the candidate never was.
 static enum assay_status recheck(struct subject *s, double *excess_ns, double *doubt_ns, struct assay_error *err) {
@@ -199,7 +236,7 @@ static enum assay_status recheck(struct subject *s, double *excess_ns, double *d
   if (!status && after.doubtful)
     *doubt_ns = overhead_most_allowed(&c->usual);
   else if (!status)
-    *excess_ns = overhead_excess(&c->usual, &after);
+    *excess_ns = too_little(c, &after);
   if (c->runner != candidates)
     runner_close(c->runner);
   c->runner = candidates;
@@ -263,9 +300,8 @@ static enum assay_status load(struct subject *s, const struct layout *layouts, i
   }
   if (!status)
     wipe(s);
-  const double work_ns = c->is_python ? 0 : c->usual.first_ns; // a Python worker tidies up after a call
-  const struct runner_usual usual[RUNNER_CACHES] = {[RUNNER_COLD] = {(int64_t)c->usual.arming_ns, (int64_t)work_ns},
-                                                    [RUNNER_HOT] = {(int64_t)c->usual.hot_arming_ns, (int64_t)work_ns}};
+  struct runner_usual usual[RUNNER_CACHES];
+  allow(c, &c->usual, usual);
   return status ? status : runner_load(c->runner, usual, &out->report, err);
 }
 

@@ -691,9 +691,9 @@ enum assay_status runner_call(struct runner *r, enum runner_cache cache, bool nu
   }
   report->first_ns = threads_first_ns(r->child.pid) - first_ns;
   report->waited_ns = null_call ? waited_ns(r) - waited : 0;
-  const int64_t charged_ns = runner_charge(&r->usual[cache], report->arming_ns, report->first_ns, report->elapsed_ns);
-  report->elapsed_ns += charged_ns;
-  report->began_ns -= charged_ns;
+  report->charged_ns = runner_charge(&r->usual[cache], report->arming_ns, report->first_ns, report->elapsed_ns);
+  report->elapsed_ns += report->charged_ns;
+  report->began_ns -= report->charged_ns;
 
   runner_log(r);
   if (!null_call) // in which nothing of the candidate runs

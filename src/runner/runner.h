@@ -77,6 +77,7 @@ struct runner_report {
   int64_t elapsed_ns; // of a call, by the judge's clock, round trip included (runner_overhead)
   int64_t arming_ns;  // of a call: from releasing the process until it is at the start line
   int64_t first_ns;   // of a call: processor time of the process's first thread from being let go until it was stopped
+  int64_t charged_ns; // of a call: the part of elapsed_ns that is runner_charge()
   int64_t waited_ns;  // of a call without a kernel: for how long that thread, and the judge's, had no processor
   int64_t began_ns;   // of a call: when it began (clock_monotonic_ns), minus what reaching the start line is charged
 };

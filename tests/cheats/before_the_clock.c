@@ -8,6 +8,7 @@
 // assay: twin ON_INPUT expect late_work -- parked on an input: continuing the process ends a wait for what has changed
 // assay: twin ON_OUTPUT expect late_work -- parked on an output, which the judge fills with another pattern before a call
 // assay: twin IN_TURNS expect late_work -- two threads, each parked on a word that the other has changed before it parks
+// assay: twin ON_CLOCK expect late_work|crashed -- parked on the page in which the kernel of Linux keeps the time, which changes by itself
 // assay: twin SEQUENCE expect pass -- parked in a restartable sequence: no outputs if that thread is ever at work
 // assay: twin SIGNALLED expect pass|late_work -- a signal for a parked thread, from one that stops after it: its handler is the first to run; no outputs if it ever finds new inputs
 // assay: twin QUEUED expect pass -- blocked signals that wait for two threads; no outputs if they come between two calls
@@ -27,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -130,7 +132,7 @@ static void *lurk(void *arg) {
 }
 #endif
 
-#if defined(ON_INPUT) || defined(ON_OUTPUT) || defined(IN_TURNS)
+#if defined(ON_INPUT) || defined(ON_OUTPUT) || defined(ON_CLOCK) || defined(IN_TURNS)
 static struct assay_args kept;
 static _Atomic uint32_t words[2], working, finished, finished_for, last_word;
 
@@ -154,6 +156,12 @@ static void *ahead(void *arg) {
     const volatile uint32_t *word = kept.inputs[0].data;
     (void)arg;
     syscall(SYS_futex, word, FUTEX_WAIT, finished_for, NULL, NULL, 0);
+    work_ahead();
+#elif defined(ON_CLOCK)
+    // The sequence number that a reader of the time looks at before and after.
+    const volatile uint32_t *word = (const volatile uint32_t *)(getauxval(AT_SYSINFO_EHDR) - 4 * 4096);
+    (void)arg;
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, *word, NULL, NULL, 0);
     work_ahead();
 #elif defined(ON_OUTPUT)
     const volatile uint32_t *word = kept.outputs[0].data;
@@ -383,7 +391,7 @@ void assay_kernel(const struct assay_args *args) {
   pthread_t thread;
   if (!started++)
     pthread_create(&thread, NULL, lurk, NULL);
-#elif defined(ON_INPUT) || defined(ON_OUTPUT) || defined(IN_TURNS)
+#elif defined(ON_INPUT) || defined(ON_OUTPUT) || defined(ON_CLOCK) || defined(IN_TURNS)
   static int started;
   uint32_t first = *(const volatile uint32_t *)args->inputs[0].data;
   pthread_t thread;

@@ -125,14 +125,14 @@ static void what_is_left_is_enough(void **state) {
   assert_true(fabs(u.arming_ns - quiet.arming_ns) < 2000 && fabs(u.first_ns - quiet.first_ns) < 2000);
 }
 
-// The machine was slower before than after: what was allowed too much is known.
-static void slower_before(void **state) {
+// What most calls were charged too little. An honest kernel's were not, but for some that the machine delayed.
+static void charged_too_little(void **state) {
   (void)state;
-  struct overhead_usual before = usual_of(QUIET, 24, 3), after = usual_of(QUIET, 24, 1);
-  double excess = overhead_excess(&before, &after);
-  assert_true(excess == before.arming_ns - after.arming_ns || excess == before.hot_arming_ns - after.hot_arming_ns);
-  assert_true(excess > 50000);
-  assert_true(overhead_excess(&after, &before) == 0);
+  const double impostor[] = {21000, 25000, 0, 24000, 26000}, honest[] = {0, 0, 300000, 0, -2000};
+  assert_true(overhead_excess(impostor, 5) == 24000);
+  assert_true(overhead_excess(honest, 5) == 0);
+  assert_true(overhead_excess(honest + 4, 1) == 0);
+  assert_true(overhead_excess(honest, 0) == 0);
 }
 
 int main(void) {
@@ -140,6 +140,6 @@ int main(void) {
       cmocka_unit_test(a_disturbed_machine),    cmocka_unit_test(never_more_than_is_sane),
       cmocka_unit_test(before_and_after),       cmocka_unit_test(on_the_way_to_the_start),
       cmocka_unit_test(a_quiet_machine),        cmocka_unit_test(nobody_gains_where_others_work),
-      cmocka_unit_test(what_is_left_is_enough), cmocka_unit_test(slower_before)};
+      cmocka_unit_test(what_is_left_is_enough), cmocka_unit_test(charged_too_little)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
