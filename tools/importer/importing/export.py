@@ -18,7 +18,7 @@ import torch
 
 from . import Refused, note
 from .decompositions import DECOMPOSITIONS, LATER
-from .linalg import REFUSED
+from .linalg import NOT_UNIQUE, REFUSED, needs_factors
 from .selection import Select
 from .substitutes import phase
 
@@ -163,6 +163,8 @@ def export(source, openness):
     missing = {s for row in dims for d in row if not isinstance(d, int) for s in d.free_symbols} - set(full)
     if missing:
         raise Refused(f"dimensions depend on {sorted(map(str, missing))}, which no input has")
+    if needs_factors(model.graph):
+        raise Refused(f"PyTorch cannot export the module: aten._linalg_svd: {NOT_UNIQUE}")
     strip_later(model)
     narrow(model)
     check_written(model)

@@ -99,6 +99,35 @@ def matrix_power(a, n):
     return square @ a if n % 2 else square
 
 
+def svd(a, full_matrices=True, compute_uv=True, *, driver=None):
+    """Its values are unique. Whether a model uses its vectors as well is seen in what is written (needs_factors)."""
+    rows, columns = a.shape[-2:]
+    batch, least = a.shape[:-2], torch.sym_min(rows, columns)
+    u, values, v = torch.onnx.ops.symbolic_multi_out(
+        "ai.assay::SVD", (a,), dtypes=(a.dtype,) * 3,
+        shapes=((*batch, rows, rows), (*batch, least), (*batch, columns, columns)), version=1)
+    return (u, values, v) if full_matrices else (u[..., :least], values, v[..., :least, :])
+
+
+def matrix_norm(a, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+    """Norms that are made of singular values: the largest, the least, and their sum."""
+    if ord not in (2, -2, "nuc") or dtype is not None:
+        return NotImplemented
+    values = svd(torch.movedim(a, tuple(dim), (-2, -1)))[1]
+    norm = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord == 2 else values.amin(-1)
+    for place in sorted(axis % a.dim() for axis in dim) if keepdim else ():
+        norm = norm.unsqueeze(place)
+    return norm
+
+
+def cond(a, p=None):
+    """The condition number by singular values, which is PyTorch's own choice."""
+    if p not in (None, 2, -2):
+        return NotImplemented
+    values = svd(a)[1]
+    return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
+
+
 LINEAR_ALGEBRA = {
     aten.linalg_inv.default: inverse,
     aten.inverse.default: inverse,
@@ -117,6 +146,12 @@ LINEAR_ALGEBRA = {
     aten.slogdet.default: slogdet,
     aten.logdet.default: logdet,
     aten.linalg_matrix_power.default: matrix_power,
+    aten.linalg_svd.default: lambda a, full_matrices=True, driver=None: svd(a, full_matrices),
+    aten._linalg_svd.default: svd,
+    aten.linalg_matrix_norm.default: matrix_norm,
+    aten.linalg_matrix_norm.str_ord: matrix_norm,
+    aten.linalg_cond.default: cond,
+    aten.linalg_svdvals.default: lambda a, driver=None: svd(a)[1],
 }
 
 # Why factorizations are refused whose factors are not unique.
@@ -125,3 +160,10 @@ NOT_UNIQUE = ("its factors are not unique (each column may have either sign, and
 REFUSED = {name: NOT_UNIQUE for name in (
     "linalg_qr", "qr", "linalg_svd", "_linalg_svd", "svd", "linalg_eigh", "_linalg_eigh", "linalg_eig", "geqrf",
     "linalg_householder_product", "linalg_lu", "linalg_lu_factor", "linalg_lu_factor_ex", "linalg_ldl_factor")}
+
+
+def needs_factors(graph):
+    """Whether an ONNX graph uses singular vectors."""
+    factors = {name for node in graph.node if node.op_type == "SVD" for name in (node.output[0], node.output[2]) if name}
+    used = {name for node in graph.node for name in node.input} | {value.name for value in graph.output}
+    return bool(factors & used)
