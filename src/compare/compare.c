@@ -24,6 +24,10 @@
 //     diluted by those that err by next to nothing, and a row that is three of its standard deviations off would be
 //     wrong. In a second look at such a graph (in->single_draws) no limit is below what the worst of G single draws
 //     reaches once in a million times, Z(G) without its slack.
+//
+// A normalization over a batch or over several dimensions feeds many rows with one mean and one variance, a norm at
+// least one row. There G is how many of those there are (in->shared), in a second look; in a first one it only decides
+// whether there is a second.
 #include "compare/compare.h"
 
 #include <float.h>
@@ -316,8 +320,10 @@ static double common_part(const struct partial *t, double n) {
 
 // Gate C's limits over the output: see above.
 static void limits_of_output(const struct scorer *s, double n, double rows, struct compare_facts *f) {
-  double draws = 1 + 4.4 / sqrt(rows);
+  double shared = s->in->shared > 0 ? fmin(rows, (double)s->in->shared) : rows;
+  double draws = 1 + 4.4 / sqrt(s->in->single_draws ? shared : rows);
   bool few = n <= FEW_ELEMENTS;
+  f->shared = s->in->shared > 0 && 1 + 4.4 / sqrt(shared) > RMS_LIMIT;
   f->z_rms_limit = few ? fmin(SLACK * draws, s->z_limit) : fmax(RMS_LIMIT, draws);
   f->z_common_limit = few ? fmin(SLACK * COMMON_LIMIT, s->z_limit) : COMMON_LIMIT;
   f->few_draws = few || draws > RMS_LIMIT;

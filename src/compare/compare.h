@@ -26,6 +26,7 @@ struct compare_input {
   bool has_poison;
   double rtol, atol; // of the published rule, for `allclose`
   bool single_draws; // a row may err by a single draw where most do not err at all: compare.c, gate C's limits
+  int64_t shared;    // so few moments or sums feed all elements; 0: as many as there are rows
   double loose;      // a second tolerance, rtol = atol = loose, only counted: what a laxer judge would have said
   int threads;
 };
@@ -69,6 +70,7 @@ struct compare_facts {
   double z_limit;                  // gate B's limit for this n
   double z_rms_limit, z_common_limit, z_group_limit; // gate C's; why they depend on the data: compare.c
   bool few_draws;                                    // gate C's limit over the output is that of a few draws
+  bool shared;                                       // ... and most elements may share them (compare_input.shared)
   double z_near; // of facts that fail: the worst elements' largest error over the largest scale among its neighbours
   double mean_z_signed;                 // sum of signed z over sqrt(n): reported, not judged
   int64_t n_allclose_bad;               // elements outside atol + rtol |want|

@@ -83,7 +83,8 @@ bool compare_doubtful(const struct compare_facts *f) {
   if (f->n_over > 0 && f->n_over <= few_elements(f))
     return fmin(f->z_max, f->z_near) <= far_off(f) * f->z_limit;
   bool one_error = f->z_common > 0 && independent_part(f) <= f->z_rms_limit;
-  return (f->few_draws || one_error) && f->z_max <= far_off(f) * f->z_limit && (f->n_over == 0 || one_error);
+  bool shared = f->shared || one_error;
+  return (f->few_draws || shared) && f->z_max <= far_off(f) * f->z_limit && (f->n_over == 0 || shared);
 }
 
 enum compare_outcome compare_verdict(const struct compare_facts *f, enum compare_rule rule) {

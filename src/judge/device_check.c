@@ -50,7 +50,7 @@ static enum assay_status compare_all(const struct device_check_request *r, const
                                       .got = r->out[i],
                                       .want = a->y[i].data,
                                       .sigma = a->sigma[i]};
-    in.terms.single_draws = again && oracle_has_steep_sums(task_oracle_graph(r->task));
+    question_set_draws(r->task, r->question->layout, again, &in.terms);
     status = compare_on_device(r->compute, &in, &facts, err);
     if (!status)
       status = question_record(r->question, i, &facts, &type.shape, r->options, &checks[i], err);

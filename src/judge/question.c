@@ -50,6 +50,8 @@ enum assay_status layout_make(const struct task *t, const struct workload *w, st
     status = oracle_answer_bytes(task_oracle_graph(t), shapes.values, &l.oracle, err);
   if (!status)
     status = oracle_find_apart(task_oracle_graph(t), shapes.values, &t->contract.arith, &l.arena, &l.apart, err);
+  if (!status)
+    status = oracle_moments(task_oracle_graph(t), shapes.values, &l.arena, &l.moments, err);
   if (status) {
     layout_release(&l);
     return error_prefix(err, status, "%s, workload %s: ", t->name, w->name);
@@ -267,6 +269,11 @@ struct compare_input question_terms(const struct task *t, int output, const stru
   return in;
 }
 
+void question_set_draws(const struct task *t, const struct layout *l, bool again, struct compare_input *in) {
+  in->single_draws = again && (l->moments > 0 || oracle_has_steep_sums(task_oracle_graph(t)));
+  in->shared = l->moments;
+}
+
 enum assay_status question_record(const struct question *q, int output, const struct compare_facts *facts,
                                   const struct shape *shape, const struct assay_judge_options *o, struct assay_check *c,
                                   struct assay_error *err) {
@@ -322,7 +329,7 @@ enum assay_status question_check(const struct task *t, const struct question *q,
     in.want_int = floating ? NULL : y->i64;
     in.sigma = q->answer.sigma[i];
     in.threads = o->threads;
-    in.single_draws = q->again && oracle_has_steep_sums(task_oracle_graph(t));
+    question_set_draws(t, q->layout, q->again, &in);
     in.has_poison = !judged.own;
     status = compare_outputs(&in, &facts, err);
     if (!status && judged.unwritten > 0 && compare_verdict(&facts, COMPARE_CONTRACT) != COMPARE_PASS)

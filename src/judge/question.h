@@ -23,6 +23,7 @@ struct layout {
   int64_t input_bytes, output_bytes;
   struct oracle_bytes oracle; // what an answer takes on the host
   struct oracle_apart apart;
+  int64_t moments;    // of oracle_moments
   int64_t slab;       // so many members of the batch are answered and compared at a time (slabs.h); 0: all
   int64_t slab_bytes; // what the oracle then takes
 };
@@ -102,6 +103,9 @@ enum assay_status questions_answer(const struct task *t, struct question *questi
 // The terms under which an output is compared; the caller adds the tensors. Where sums go into the output, flushing
 // subnormal partial sums to zero is not an error.
 struct compare_input question_terms(const struct task *t, int output, const struct tensor_type *type, uint32_t poison);
+
+// How many errors elements may share.
+void question_set_draws(const struct task *t, const struct layout *l, bool again, struct compare_input *in);
 
 // Turns the facts of a comparison into a check.
 enum assay_status question_record(const struct question *q, int output, const struct compare_facts *facts,

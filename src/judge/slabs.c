@@ -119,7 +119,7 @@ static enum assay_status slabs_begin(struct slabs *s, struct assay_error *err) {
     struct compare_input in = question_terms(s->t, o, &l->out[o], s->call->poison);
     in.got = s->call->outputs[o];
     in.threads = s->call->o->threads;
-    in.single_draws = s->q->again && oracle_has_steep_sums(task_oracle_graph(s->t));
+    question_set_draws(s->t, l, s->q->again, &in);
     s->windows[o].inner = shape_span(&l->out[o].shape, 1, l->out[o].shape.rank);
     status = compare_begin(&in, &s->windows[o].steps, err);
   }

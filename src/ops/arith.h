@@ -240,6 +240,9 @@ static inline double arith_lost_most(double k) {
   double most = ARITH_LOST_PART * sqrt(k);
   return most > ARITH_LOST_LEAST ? most : ARITH_LOST_LEAST;
 }
+// Where many elements share such a sum, as those of a normalization its mean, it counts as one deviation, not three:
+// all of them are then off by as much, and so is their root mean square.
+#define ARITH_LOST_SHARED 3
 // Longer sums nobody makes with one accumulator.
 #define ARITH_LANE_LENGTH (1 << 20)
 

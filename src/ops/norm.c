@@ -305,6 +305,26 @@ static enum assay_status mvn_eval(struct op_eval *c, struct assay_error *err) {
   return status;
 }
 
+int64_t op_moments(const struct op_infer *c) {
+  const struct shape *x = &c->in[0]->shape;
+  const char *name = c->node->op->name;
+  unsigned axes = 0;
+  if (strcmp(name, "BatchNormalization") == 0)
+    return batch_norm_trains(c->node, c->n_out) ? channel_view(x).dims[1] : 0;
+  if (strcmp(name, "InstanceNormalization") == 0)
+    return shape_span(x, 0, 2);
+  if (strcmp(name, "GroupNormalization") == 0)
+    return x->dims[0] * node_int(c->node, "num_groups", 1);
+  const bool trailing = strcmp(name, "LayerNormalization") == 0 || strcmp(name, "RMSNormalization") == 0;
+  const bool mvn = strcmp(name, "MeanVarianceNormalization") == 0;
+  if (trailing ? trailing_axes(c, &axes, NULL) : !mvn || mvn_axes(c, &axes, NULL))
+    return 0;
+  int64_t moments = 1;
+  for (int i = 0; i < x->rank; i++)
+    moments *= axes >> i & 1 ? 1 : x->dims[i];
+  return moments;
+}
+
 static const struct op_attr batch_norm_attrs_7[] = {
     {"epsilon", ATTR_FLOAT, false, "1e-5"},
     {"momentum", ATTR_FLOAT, false, "0.9"},

@@ -27,30 +27,44 @@ static int64_t read_x(struct tile *t, int64_t at) {
   return rows_view(x, t->w->n->x, rest, t->buffer, t->lines);
 }
 
-static double finish_mean(const struct tile *t, struct total sum, struct noise *noise) {
+// A row's sum so far: of terms, of their squares, and by one accumulator, where the pass asks for it.
+struct sum {
+  struct total total;
+  float lane;
+};
+
+static void add_terms(const struct tile *t, struct sum *sum, const double *terms, int64_t n) {
+  struct total part = loops_total(terms, n);
+  sum->total.y += part.y;
+  sum->total.t2 += part.t2;
+  for (int64_t i = 0; i < n && t->w->n->arith->one_lane; i++)
+    sum->lane += (float)terms[i];
+}
+
+static double finish_mean(const struct tile *t, const struct sum *sum, struct noise *noise) {
   const struct arith *a = t->w->n->arith;
-  double length = (double)t->w->x.length;
-  return arith_round(a, noise, arith_sum(a, noise, sum.y, sum.t2, length, false) / length);
+  double length = (double)t->w->x.length, y = sum->total.y;
+  bool lane = a->one_lane && t->w->x.length <= ARITH_LANE_LENGTH;
+  double made =
+      arith_sum_lost(a, noise, y, sum->total.t2, length, lane ? ARITH_LOST_SHARED * ((double)sum->lane - y) : 0);
+  return arith_round(a, noise, made / length);
 }
 
 static void find_means(struct tile *t) {
-  struct total sum[ROWS_WIDTH] = {{0}};
+  struct sum sum[ROWS_WIDTH] = {0};
   int64_t n;
   for (int64_t at = 0; at < t->w->x.length; at += n) {
     n = read_x(t, at);
-    for (int r = 0; r < t->width; r++) {
-      struct total part = loops_total(t->lines[r], n);
-      sum[r].y += part.y;
-      sum[r].t2 += part.t2;
-    }
+    for (int r = 0; r < t->width; r++)
+      add_terms(t, &sum[r], t->lines[r], n);
   }
   for (int r = 0; r < t->width; r++)
-    t->mean[r] = finish_mean(t, sum[r], &t->noise[r]);
+    t->mean[r] = finish_mean(t, &sum[r], &t->noise[r]);
 }
 
 static void find_variances(struct tile *t) {
   const struct arith *a = t->w->n->arith;
-  struct total sum[ROWS_WIDTH] = {{0}};
+  struct sum sum[ROWS_WIDTH] = {0};
   double squares[ROWS_CHUNK];
   int64_t n;
   for (int64_t at = 0; at < t->w->x.length; at += n) {
@@ -62,13 +76,11 @@ static void find_variances(struct tile *t) {
           d = arith_round(a, &t->noise[r], d - t->mean[r]);
         squares[i] = arith_round(a, &t->noise[r], d * d);
       }
-      struct total part = loops_total(squares, n);
-      sum[r].y += part.y;
-      sum[r].t2 += part.t2;
+      add_terms(t, &sum[r], squares, n);
     }
   }
   for (int r = 0; r < t->width; r++)
-    t->variance[r] = finish_mean(t, sum[r], &t->noise[r]);
+    t->variance[r] = finish_mean(t, &sum[r], &t->noise[r]);
 }
 
 // Rows of scale and bias are as long as x's, wherever they lie.

@@ -63,10 +63,12 @@ struct op_start {
 };
 
 // What a sum or mean adds up is made by sums or means itself: the nodes that make it, the innermost first, each with
-// its inputs. A kernel may add all their terms in one accumulator.
+// its inputs. A kernel may add all their terms in one accumulator. Where a contraction makes the innermost terms, it
+// may add their products in it: `products` of them for each term; 0: nothing of the kind.
 enum { OP_NESTED = 4, OP_NESTED_INPUTS = 2 };
 struct op_nested {
   int n;
+  double products;
   struct {
     const struct node *node;
     const struct array *in[OP_NESTED_INPUTS]; // NULL where left out
@@ -88,7 +90,7 @@ struct op_eval {
   float *sigma;
   bool has_sigma;
   const struct array *centre; // of a reduction of squared deviations in a contract pass: their mean; else NULL
-  struct op_nested nested;    // of a sum of sums in a pass where one accumulator counts (arith.one_lane)
+  struct op_nested nested;    // of a sum of sums or products in a pass where one accumulator counts (arith.one_lane)
   int n_starts;               // of a contraction in a contract pass
   struct op_start starts[OP_STARTS];
 };
@@ -251,6 +253,8 @@ enum assay_status op_output(struct op_infer *c, int i, enum dtype dtype, int ran
                             struct assay_error *err);
 // shape_axis with the node's place in front of the message.
 enum assay_status op_axis(const struct node *node, int64_t axis, int rank, int *out, struct assay_error *err);
+// How many rows of its input a normalization takes moments of; 0: it is told them, or is no normalization by moments.
+int64_t op_moments(const struct op_infer *c);
 void op_cost_none(const struct op_infer *c, struct op_cost *cost); // movement: no arithmetic
 // Integers from input i (1-D, constant) or, when the node has no such input, from the attribute; *count is -1 when
 // neither is there. For operators whose attributes became inputs in later versions.

@@ -405,9 +405,13 @@ static int keep_dims(const struct node *n, unsigned axes, int rank, int *dims) {
   return left;
 }
 
+bool reduce_is_nested(const struct op_nested *nested) {
+  return nested->n > 0 || nested->products > 1;
+}
+
 bool reduce_flatten(const struct op_nested *nested, const struct node *node, const struct shape *x, unsigned axes,
                     unsigned *flat, double *part) {
-  int dims[SHAPE_MAX_RANK], rank = nested->of[0].in[0]->shape.rank;
+  int dims[SHAPE_MAX_RANK], rank = nested->n > 0 ? nested->of[0].in[0]->shape.rank : x->rank;
   double terms = 1, length = 1;
   *flat = 0;
   *part = 1;
@@ -433,12 +437,15 @@ bool reduce_flatten(const struct op_nested *nested, const struct node *node, con
     *part /= makes_mean(n) ? length : 1;
     rank = keep_dims(n, now, rank, dims);
   }
-  return length > 1 && terms > 0 && terms <= ARITH_LANE_LENGTH;
+  bool products = nested->products > 1 && terms * nested->products <= ARITH_LANE_LENGTH;
+  if (products)
+    *part *= sqrt(nested->products);
+  return length > 1 && terms > 0 && terms <= ARITH_LANE_LENGTH && (nested->n > 0 || products);
 }
 
-// What one accumulator for all terms of a sum of sums loses besides, in any order.
+// What one accumulator for all terms of a sum of sums or of products loses besides, in any order.
 static enum assay_status add_nested(struct op_eval *c, unsigned axes, struct assay_error *err) {
-  const struct array *x = c->nested.of[0].in[0];
+  const struct array *x = c->nested.n > 0 ? c->nested.of[0].in[0] : c->in[0];
   struct arith arith = c->arith;
   struct reduce_work w = {.r = &reduce_lost, .arith = &arith, .x = x->f64};
   unsigned flat;
@@ -465,7 +472,7 @@ static enum assay_status reduce_eval(struct op_eval *c, const struct reduction *
     status = reduce_over(c, r, axes, err);
   if (!status && c->centre && reduce_is_centred(&c->in[0]->shape, &c->centre->shape, axes))
     round_centred(c, r);
-  if (!status && c->nested.n > 0 && dtype_is_float(c->in[0]->dtype))
+  if (!status && reduce_is_nested(&c->nested) && dtype_is_float(c->in[0]->dtype))
     status = add_nested(c, axes, err);
   return status;
 }

@@ -15,9 +15,13 @@ bool reduce_is_centred(const struct shape *x, const struct shape *centre, unsign
 #define REDUCE_CENTRE 3
 #define REDUCE_NESTED 4
 
-// The dimensions of the innermost sum's terms that a sum of sums over `axes` of its input goes over, and the part of
-// their sum that its result is, where means are among them. False where they are not known, are too many for one
-// accumulator, or nothing is left to be summed.
+// Whether one accumulator may be for more than the terms of the sum itself.
+bool reduce_is_nested(const struct op_nested *nested);
+
+// The dimensions of the innermost sum's terms that a sum of sums over `axes` of its input goes over, and what an error
+// of their sum in one accumulator counts in its result: the part that this is of their sum, where means are among them,
+// and the root of how many products make a term, since each is added to a sum as large as the terms' and errs as much.
+// False where they are not known, are too many for one accumulator, or nothing is left to be summed.
 bool reduce_flatten(const struct op_nested *nested, const struct node *node, const struct shape *x, unsigned axes,
                     unsigned *flat, double *part);
 

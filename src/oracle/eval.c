@@ -176,7 +176,7 @@ static enum assay_status run_node(struct pass *p, int index, struct assay_error 
   if (!c.arith.exact && centre >= 0)
     c.centre = &p->values[centre];
   if (!c.arith.exact && c.arith.one_lane)
-    run_set_nested(g, index, p->values, &c.nested);
+    run_set_nested(g, index, p->values, p->r->products, &c.nested);
   if (!c.arith.exact)
     status = find_starts(p, index, &c, err);
   if (!status)

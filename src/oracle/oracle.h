@@ -24,6 +24,7 @@ struct oracle_request {
   const struct array *inputs; // one for each graph input, with data; borrowed
   struct arith arith;         // how to compute; arith_truth() for the truth
   int threads;
+  const double *products; // of run_find_products (run.h), for passes where one accumulator counts; NULL: none
   // For a contract pass over a graph with one contraction: where not NULL, asks node `sigma_node` for its error in
   // closed form (op_eval.sigma). *has_sigma says whether it gave it.
   float *sigma;
@@ -56,6 +57,11 @@ void oracle_answer_release(struct oracle_answer *a);
 // Whether exponentials of sums are in the graph. Then rows may err by one draw each, most of them by next to nothing
 // (attention whose softmax has one large term), and a second look minds long tails (run.h).
 bool oracle_has_steep_sums(const struct graph *g);
+
+// The fewest moments of a normalization or results of a reduction in the graph, each of a row that one accumulator may
+// be used for; 0: there are none. Elements that they feed share their errors. values: all shapes, as of oracle_infer.
+enum assay_status oracle_moments(const struct graph *g, const struct array *values, struct arena *arena,
+                                 int64_t *moments, struct assay_error *err);
 
 // The memory that oracle_answer_make takes on the host: `answer` stays until it is released, `working` is needed
 // besides while it works (inputs and the intermediates that live at once; what single operators take for themselves

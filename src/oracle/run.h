@@ -41,8 +41,18 @@ int run_find_centre(const struct graph *g, int node);
 // The nodes whose sums a sum adds up, straight, the innermost first; how many there are.
 int run_find_nested(const struct graph *g, int node, int nested[OP_NESTED]);
 
-// The same with their inputs, which are among `values` of the pass.
-void run_set_nested(const struct graph *g, int node, const struct array *values, struct op_nested *out);
+// For each value of a flat graph how many products of a contraction each of its elements is the sum of, but for factors
+// and addends that are the same in every pass; 0: it is nothing of the kind. *products: base_free; NULL where shapes
+// are not known before the graph runs.
+enum assay_status run_find_products(const struct graph *g, const struct array *inputs, double **products,
+                                    struct assay_error *err);
+
+// Those of the terms that a sum, or the innermost one of a sum of sums, adds up. products: may be NULL.
+double run_products(const struct graph *g, int node, const double *products);
+
+// The nodes with their inputs, which are among `values` of the pass, and the products of their terms.
+void run_set_nested(const struct graph *g, int node, const struct array *values, const double *products,
+                    struct op_nested *out);
 
 // The values that a node may read besides its inputs (op_eval.centre, op_eval.nested); how many there are. They are
 // there until it has run.

@@ -468,12 +468,16 @@ static bool is_untold(const struct oracle_answer *a, int output) {
 static enum assay_status answer_sampled(const struct graph *g, const struct array *inputs, struct arith contract,
                                         int replicas, int threads, struct oracle_answer *a, struct assay_error *err) {
   struct oracle_request r = {.graph = g, .inputs = inputs, .threads = threads};
+  double *products = NULL;
   const struct run_passes passes = run_passes_of(g, &contract, replicas);
   int n = passes.n, floating = 0;
   bool overflows = false;
   struct array *pass = base_calloc((size_t)g->n_outputs, sizeof *pass);
   enum assay_status status = pass ? run_find_contract(g, &contract, err) : error_nomem(err, "the oracle's answer");
+  if (!status && contract.one_lane)
+    status = run_find_products(g, inputs, &products, err);
   r.arith = arith_truth(&contract);
+  r.products = products;
   if (!status)
     status = oracle_eval(&r, a->y, err);
   for (int i = 0; i < g->n_outputs && !status; i++)
@@ -500,6 +504,7 @@ static enum assay_status answer_sampled(const struct graph *g, const struct arra
     a->representable = a->representable && !is_untold(a, i);
   if (!status && overflows)
     status = add_fused_scale(&r, contract, replicas, a, err);
+  base_free(products);
   base_free(pass);
   return status;
 }

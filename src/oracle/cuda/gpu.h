@@ -115,6 +115,7 @@ struct gpu_request {
   int sigma_node;
   bool *has_sigma;
   struct gpu_cache *cache; // NULL, or what the passes of one answer share (gpu_cache.h)
+  const double *products;  // as in oracle_request
 };
 enum assay_status gpu_oracle_eval(const struct gpu_request *r, struct gpu_array *outputs, struct assay_error *err);
 

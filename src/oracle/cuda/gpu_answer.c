@@ -153,17 +153,30 @@ static enum assay_status cover_tails(struct gpu_request *r, const struct arith *
   return status;
 }
 
+// The inputs as far as the host knows them; NULL where there is no memory.
+static struct array *known_inputs(const struct gpu_request *r, struct arena *arena) {
+  int n = r->graph->n_inputs;
+  struct array *inputs = arena_calloc(arena, (size_t)n + 1, sizeof *inputs);
+  for (int i = 0; i < n && inputs; i++)
+    inputs[i] =
+        (struct array){.dtype = r->inputs[i].dtype, .shape = r->inputs[i].shape, .bits = (uint64_t *)r->inputs[i].host};
+  return inputs;
+}
+
 // Shapes, and the values that they depend on; ASSAY_ERR_UNSUPPORTED where one of those is on the device alone.
 static enum assay_status infer_shapes(const struct gpu_request *r, struct arena *arena, struct graph_shapes *out,
                                       struct assay_error *err) {
-  int n = r->graph->n_inputs;
-  struct array *inputs = arena_calloc(arena, (size_t)n + 1, sizeof *inputs);
-  if (!inputs)
-    return error_nomem(err, "shape inference");
-  for (int i = 0; i < n; i++)
-    inputs[i] =
-        (struct array){.dtype = r->inputs[i].dtype, .shape = r->inputs[i].shape, .bits = (uint64_t *)r->inputs[i].host};
-  return oracle_infer(r->graph, inputs, arena, out, err);
+  struct array *inputs = known_inputs(r, arena);
+  return inputs ? oracle_infer(r->graph, inputs, arena, out, err) : error_nomem(err, "shape inference");
+}
+
+static enum assay_status find_products(const struct gpu_request *r, double **products, struct assay_error *err) {
+  struct arena arena = {0};
+  struct array *inputs = known_inputs(r, &arena);
+  enum assay_status status =
+      inputs ? run_find_products(r->graph, inputs, products, err) : error_nomem(err, "the products of sums");
+  arena_release(&arena);
+  return status;
 }
 
 // One pass instead of many, where the scale has a closed form. *done is false when the graph or the operator has none.
@@ -274,6 +287,7 @@ static enum assay_status answer_sampled(const struct gpu_request *base, struct a
   uint32_t marked[2] = {0};
   struct gpu_array *pass = base_calloc((size_t)a->n_outputs + 1, sizeof *pass);
   struct gpu_cache cache;
+  double *products = NULL;
   const struct run_passes passes = run_passes_of(r.graph, &contract, replicas);
   const int n = passes.n;
   enum assay_status status = gpu_cache_init(&cache, r.compute, r.graph, &contract, err);
@@ -281,7 +295,10 @@ static enum assay_status answer_sampled(const struct gpu_request *base, struct a
     status = error_nomem(err, "the oracle's answer");
   if (!status)
     status = run_find_contract(r.graph, &contract, err);
+  if (!status && contract.one_lane)
+    status = find_products(&r, &products, err);
   r.arith = arith_truth(&contract);
+  r.products = products;
   if (n > 1) // with one pass there is nothing to share
     r.cache = &cache;
   if (!status)
@@ -310,6 +327,7 @@ static enum assay_status answer_sampled(const struct gpu_request *base, struct a
     status = compute_download(r.compute, marked, marks.broken, sizeof marked, err);
   a->representable = a->representable && !marked[0];
   compute_free(r.compute, marks.broken);
+  base_free(products);
   base_free(pass);
   return !status && marked[1] ? add_fused_scale(base, contract, replicas, a, err) : status;
 }

@@ -243,12 +243,13 @@ static enum assay_status store_inputs(struct pass *p, int index, const struct ar
 
 // As in oracle/eval.c. An answer that keeps what nodes made may have dropped the terms.
 static void set_nested(struct pass *p, int index, struct gpu_eval *c) {
-  int nested[OP_NESTED];
-  if (run_find_nested(p->r->graph, index, nested) == 0)
+  const struct graph *g = p->r->graph;
+  int nested[OP_NESTED], n = run_find_nested(g, index, nested);
+  if (n == 0 && run_products(g, index, p->r->products) == 0)
     return;
-  c->terms = &p->values[p->r->graph->nodes[nested[0]].inputs[0]];
+  c->terms = &p->values[g->nodes[n > 0 ? nested[0] : index].inputs[0]];
   if (c->terms->data)
-    run_set_nested(p->r->graph, index, p->known, &c->nested);
+    run_set_nested(g, index, p->known, p->r->products, &c->nested);
 }
 
 // sigma, has_sigma: as in gpu_eval.

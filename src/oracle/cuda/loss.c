@@ -55,7 +55,7 @@ static enum assay_status total(struct gpu_eval *c, device_ptr of, int64_t n, int
                             .term = GPU_TERM_VALUE,
                             .finish = finish,
                             .phase = phase,
-                            .one_lane = true,
+                            .one_lane = 1,
                             .y = y};
   return gpu_reduce(c, &r, err);
 }

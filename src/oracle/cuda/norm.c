@@ -27,6 +27,7 @@ static enum assay_status moment(struct gpu_eval *c, const struct normalization *
   struct gpu_reduction r = {.rows = gpu_rows_of(&n->view, n->axes, NULL),
                             .x = gpu_ref_of(c->in[0]),
                             .finish = REDUCE_FINISH_MEAN,
+                            .one_lane = ARITH_LOST_SHARED,
                             .phase = second ? PHASE_VARIANCE : PHASE_MEAN};
   r.term = !second ? GPU_TERM_VALUE : n->center ? GPU_TERM_DEVIATION : GPU_TERM_SQUARE;
   r.shift = n->mean.data;

@@ -109,7 +109,7 @@ static enum assay_status global_reduce(struct gpu_eval *c, enum gpu_term term, i
                             .x = gpu_ref_of(c->in[0]),
                             .term = term,
                             .finish = finish,
-                            .one_lane = true,
+                            .one_lane = 1,
                             .y = c->out[0].data};
   return r.rows.count > 0 ? gpu_reduce(c, &r, err) : ASSAY_OK;
 }

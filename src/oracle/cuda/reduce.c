@@ -121,7 +121,7 @@ enum assay_status gpu_reduce(struct gpu_eval *c, const struct gpu_reduction *r, 
                           .y = r->y,
                           .finish = r->finish,
                           .keep_shifted = r->keep_shifted,
-                          .one_lane = r->one_lane && c->arith.one_lane && r->rows.length <= ARITH_LANE_LENGTH};
+                          .one_lane = c->arith.one_lane && r->rows.length <= ARITH_LANE_LENGTH ? r->one_lane : 0};
   struct buffers b = {0};
   enum assay_status status = ASSAY_OK;
   set_parts(&a, r->term == GPU_TERM_PRODUCT);
@@ -231,7 +231,7 @@ static enum assay_status add_nested(struct gpu_eval *c, unsigned axes, struct as
                             .term = GPU_TERM_VALUE,
                             .finish = REDUCE_FINISH_LOST,
                             .phase = REDUCE_NESTED,
-                            .one_lane = true};
+                            .one_lane = 1};
   enum assay_status status = gpu_scratch(c, r.rows.count, &r.y, err);
   if (!status)
     status = gpu_reduce(c, &r, err);
@@ -246,20 +246,20 @@ static enum assay_status reduce_floats(struct gpu_eval *c, const struct operator
                             .x = gpu_ref_of(c->in[0]),
                             .term = op->term,
                             .finish = op->finish,
-                            .one_lane = true,
+                            .one_lane = 1,
                             .y = c->out[0].data};
   if (op->term != GPU_TERM_EXPONENTIAL) {
     enum assay_status status = gpu_reduce(c, &r, err);
     bool centred = c->centre && reduce_is_centred(&c->in[0]->shape, &c->centre->shape, axes);
     if (!status && centred)
       status = round_centred(c, &r, err);
-    return status || c->nested.n == 0 ? status : add_nested(c, axes, err);
+    return status || !reduce_is_nested(&c->nested) ? status : add_nested(c, axes, err);
   }
   struct gpu_reduction max = r;
   max.term = GPU_TERM_MAX;
   max.finish = REDUCE_FINISH_FINITE;
   max.phase = 1;
-  max.one_lane = false;
+  max.one_lane = 0;
   enum assay_status status = gpu_scratch(c, r.rows.count, &r.shift, err);
   max.y = r.shift;
   if (!status)

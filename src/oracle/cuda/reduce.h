@@ -29,7 +29,7 @@ struct gpu_reduction {
   device_ptr shift;  // a double for each row, or 0
   device_ptr terms;  // SOFTMAX: doubles laid out as x; may be x
   bool keep_shifted; // SOFTMAX: keep x - shift
-  bool one_lane;     // what one accumulator loses counts, where the pass asks for it (ops/arith.h)
+  int one_lane;      // how often what one accumulator loses counts, where the pass asks for it (ops/arith.h)
   device_ptr y;      // a double for each row
 };
 enum assay_status gpu_reduce(struct gpu_eval *c, const struct gpu_reduction *r, struct assay_error *err);

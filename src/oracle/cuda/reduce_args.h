@@ -38,7 +38,7 @@ struct reduce_args {
   uint64_t y;        // double or int64 a row
   int64_t parts, lead, step, span;
   int32_t row_fastest, finish, keep_shifted, kind;
-  int32_t one_lane, pad; // whole rows only
+  int32_t one_lane, pad; // how often what one accumulator loses counts; whole rows only
 };
 
 // Joins every `to`-th of `from` partials of a row, or finishes the row.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // modules: compare onnx oracle/cuda
 // What a loop with one accumulator loses counts where a pass asks for it: on the CPU and on a device alike, at most
-// arith_lost_most times the error of a sum in random order, and for nothing but reductions.
+// arith_lost_most times the error of a sum in random order; and for nothing but reductions, moments of normalizations,
+// and products that a sum adds up right after them.
 #include "gpu_graph.h"
 
 #include "compare/compare.h"
@@ -138,6 +139,105 @@ static void test_sums_of_sums(void **state) {
   }
 }
 
+// Sums of products: each product is added to a sum as large as the terms', in any order, and errs as much. Not counted:
+// between the product and the sum is another function, nothing is summed twice, or there are too many.
+static const struct {
+  const char *text;
+  double least, most; // times the scale of the sum alone
+} products[] = {
+    {"(float[1,256] x, float[256,192] w) => (float[1] y) <int64[1] a = {1}> { p = MatMul(x, w)\n"
+     "y = ReduceSum<keepdims = 0>(p, a) }",
+     8, 20},
+    {"(float[1,256] x, float[192,256] w, float[192] b) => (float[1] y) <int64[1] a = {1}, float two = {2.0}> {\n"
+     "p = Gemm<transB = 1>(x, w, b)\nq = Div(p, two)\nr = Sub(q, two)\ny = ReduceMean<keepdims = 0>(r, a) }",
+     8, 20},
+    {"(float[1,64] x, float[64,192] w) => (float y) <int64[1] a = {1}> { p = MatMul(x, w)\n"
+     "r = ReduceSum<keepdims = 0>(p, a)\ny = ReduceMean<keepdims = 0>(r) }",
+     4, 10},
+    {"(float[1,3,20,20] x, float[8,3,5,5] w) => (float[1] y) <int64[3] a = {1, 2, 3}> { p = Conv(x, w)\n"
+     "y = ReduceMean<keepdims = 0>(p, a) }",
+     4, 12},
+    {"(float[1,256] x, float[256,192] w) => (float[1] y) <int64[1] a = {1}> { p = MatMul(x, w)\nq = Relu(p)\n"
+     "y = ReduceSum<keepdims = 0>(q, a) }",
+     0.7, 1.4},
+    {"(float[1,256] x, float[256,1] w) => (float[1] y) <int64[1] a = {1}> { p = MatMul(x, w)\n"
+     "y = ReduceSum<keepdims = 0>(p, a) }",
+     0.7, 1.4},
+    {"(float[1,1300] x, float[1300,1000] w) => (float[1] y) <int64[1] a = {1}> { p = MatMul(x, w)\n"
+     "y = ReduceSum<keepdims = 0>(p, a) }",
+     0.7, 1.4},
+};
+
+static void test_sums_of_products(void **state) {
+  (void)state;
+  const struct graph_draw mixed = {.low = -1, .high = 1};
+  for (int i = 0; i < (int)(sizeof products / sizeof *products); i++) {
+    struct graph_case c;
+    double y;
+    graph_begin(&c, products[i].text, &mixed);
+    double cpu[2] = {sigma_on_the_cpu(&c, false, &y), sigma_on_the_cpu(&c, true, &y)};
+    double device[2] = {sigma_on_the_device(&c, false), sigma_on_the_device(&c, true)};
+    print_message("%s: %.2g and %.2g, on the device %.2g and %.2g\n", products[i].text, cpu[0], cpu[1], device[0],
+                  device[1]);
+    assert_true(fabs(log(cpu[0] / device[0])) < 0.4 && fabs(log(cpu[1] / device[1])) < 0.4);
+    assert_in_range((int64_t)(1000 * cpu[1] / cpu[0]), (int64_t)(1000 * products[i].least),
+                    (int64_t)(1000 * products[i].most));
+    graph_end(&c);
+  }
+}
+
+// 40 sums of products by an honest loop with one accumulator.
+static void test_a_loop_over_products_passes(void **state) {
+  (void)state;
+  enum { K = 256, N = 192 };
+  const struct graph_draw mixed = {.low = -1, .high = 1};
+  int far = 0;
+  for (int at = 0; at < 40; at++) {
+    struct graph_case c;
+    double y, worst = 0;
+    graph_begin(&c, products[0].text, &mixed);
+    for (int k = 0; k < 2; k++) {
+      graph_fill(&c.in[k], &mixed, (uint64_t)(100 + 2 * at + k));
+      for (int64_t i = 0; i < shape_count(&c.in[k].shape); i++)
+        c.in[k].f64[i] = (double)(float)c.in[k].f64[i];
+    }
+    float sum = 0;
+    for (int j = 0; j < N; j++)
+      for (int l = 0; l < K; l++)
+        sum += (float)c.in[0].f64[l] * (float)c.in[1].f64[l * N + j];
+    for (int one_lane = 0; one_lane < 2; one_lane++) {
+      double sigma = sigma_on_the_cpu(&c, one_lane, &y);
+      worst = fmax(0, fabs((double)sum - y) - 0x1p-24 * fabs(y)) / sigma;
+      far += !one_lane && worst > compare_z_limit(1) / 2;
+    }
+    assert_true(worst < compare_z_limit(1) / 2);
+    graph_end(&c);
+  }
+  print_message("%d of 40 are far off at first\n", far);
+  assert_true(far > 2);
+}
+
+// A normalization's mean and variance count what one accumulator loses, where terms are alike.
+static void test_moments(void **state) {
+  (void)state;
+  static const char *const norms[] = {
+      "(float[2,9001] x, float[9001] s, float[9001] b) => (float[2,9001] y) { y = LayerNormalization(x, s, b) }",
+      "(float[3,2,55,55] x, float[2] s, float[2] b) => (float[3,2,55,55] y) <float[2] z = {0, 0}> {\n"
+      "y, m, v = BatchNormalization<training_mode = 1>(x, s, b, z, z) }",
+  };
+  for (int i = 0; i < 2; i++) {
+    struct graph_case c;
+    double y;
+    graph_begin(&c, norms[i], &alike);
+    double cpu[2] = {sigma_on_the_cpu(&c, false, &y), sigma_on_the_cpu(&c, true, &y)};
+    double device[2] = {sigma_on_the_device(&c, false), sigma_on_the_device(&c, true)};
+    print_message("%s: %.2g and %.2g, on the device %.2g and %.2g\n", norms[i], cpu[0], cpu[1], device[0], device[1]);
+    assert_true(fabs(log(cpu[0] / device[0])) < 0.4 && fabs(log(cpu[1] / device[1])) < 0.4);
+    assert_true(cpu[1] > 1.5 * cpu[0]);
+    graph_end(&c);
+  }
+}
+
 // 40 sums as the honest loop makes them: far beyond the scale of a random order, within the other.
 static void test_a_plain_loop_passes(void **state) {
   (void)state;
@@ -189,7 +289,11 @@ static void test_small_terms_after_large_ones(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_counts), cmocka_unit_test(test_sums_of_sums),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_counts),
+                                     cmocka_unit_test(test_sums_of_sums),
+                                     cmocka_unit_test(test_sums_of_products),
+                                     cmocka_unit_test(test_a_loop_over_products_passes),
+                                     cmocka_unit_test(test_moments),
                                      cmocka_unit_test(test_a_plain_loop_passes),
                                      cmocka_unit_test(test_small_terms_after_large_ones)};
   return cmocka_run_group_tests_name("one lane", tests, graph_open, graph_close);
