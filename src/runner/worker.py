@@ -304,6 +304,7 @@ class Keeps:
         self.model, self.module = model, module
         self.before = self.ids()
         self.read_before = worker_weights.numbers_of(model, module)
+        self.but = set(but)
         self.places = {name: p.data_ptr() for name, p in model.named_parameters() if name not in but}
 
     def ids(self):
@@ -312,7 +313,8 @@ class Keeps:
         return {name: [id(t) for t in tensors] for name, tensors in held.items()}
 
     def names(self):
-        moved = [name for name, p in self.model.named_parameters() if self.places.get(name, p.data_ptr()) != p.data_ptr()]
+        moved = [name for name, p in self.model.named_parameters()
+                 if name not in self.but and self.places.get(name) != p.data_ptr()]
         made = [name for name, tensors in self.ids().items() if tensors and tensors != self.before.get(name)]
         return moved + made
 

@@ -10,7 +10,10 @@ all initialisers do, is left out.
 Not everything can be found so: numbers that were read back to the host, what NumPy or a kernel of the candidate's made.
 Nothing here is trusted, and nothing has to be: a value that is out of date makes outputs wrong.
 """
+import collections
 import contextlib
+import functools
+import gc
 import sys
 import types
 import weakref
@@ -192,37 +195,73 @@ class Tape:
 
 def plain_object(value):
     """Of a class of the candidate's own, which may hold tensors."""
-    return type(value).__module__ == "candidate" and hasattr(value, "__dict__")
+    return type(value).__module__ == "candidate" and not isinstance(value, type)
+
+
+def attributes(value):
+    """The values of an object's attributes, whether it has a dictionary or places for them."""
+    found = list(vars(value).values()) if hasattr(value, "__dict__") else []
+    for kind in type(value).__mro__:
+        names = vars(kind).get("__slots__", ())
+        for name in (names,) if isinstance(names, str) else names:
+            with contextlib.suppress(AttributeError):  # one without a value
+                found.append(getattr(value, name))
+    return found
+
+
+def closed_over(value):
+    """What a function has closed over."""
+    found = []
+    for cell in (value.__closure__ if isinstance(value, types.FunctionType) else None) or ():
+        with contextlib.suppress(ValueError):  # an empty one
+            found.append(cell.cell_contents)
+    return found
+
+
+LISTS = (list, tuple, set, frozenset, collections.deque)
+DICTIONARIES = (dict, weakref.WeakKeyDictionary, weakref.WeakValueDictionary)
+REMEMBERS = type(functools.lru_cache(len))
 
 
 def parts_of(value):
-    """What a list, a tuple, a dictionary or an object of the candidate's own is made of."""
-    if isinstance(value, (list, tuple)):
+    """What holds something else is made of: a list, a dictionary, an object of the candidate's own, a function, what
+    functools makes of one, a module that is no part of another."""
+    import torch
+    if isinstance(value, LISTS):
         return list(value)
-    if isinstance(value, dict):
+    if isinstance(value, DICTIONARIES):
         return list(value.values())
-    return list(vars(value).values()) if plain_object(value) else []
+    if isinstance(value, types.FunctionType):
+        return [*closed_over(value), *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values(),
+                *vars(value).values()]
+    if isinstance(value, functools.partial):
+        return [value.func, *value.args, *value.keywords.values()]
+    if isinstance(value, REMEMBERS):  # a dictionary of results, or the results
+        return gc.get_referents(value)
+    if isinstance(value, torch.nn.Module):
+        return [part for module in value.modules() for part in vars(module).values()]
+    return attributes(value) if plain_object(value) else []
 
 
-def tensors_in(value, depth=3):
-    """The tensors in a value, also in its parts."""
+def tensors_in(value, but=(), depth=4):
+    """The tensors in a value, also in its parts. `but`: modules that are looked at for themselves, by their addresses."""
     import torch
     if isinstance(value, torch.Tensor):
         yield value
-    elif depth and not isinstance(value, torch.nn.Module):
+    elif depth and id(value) not in but:
         for part in parts_of(value):
-            yield from tensors_in(part, depth - 1)
+            yield from tensors_in(part, but, depth - 1)
 
 
-def numbers_in(value, depth=3):
+def numbers_in(value, but=(), depth=4):
     """The numbers in a value that may have been read from tensors, as what compares: floats, and NumPy's."""
     if isinstance(value, float):
         yield repr(value)
     elif type(value).__module__ == "numpy" and getattr(getattr(value, "dtype", None), "kind", "") == "f":
         yield value.tobytes()
-    elif depth and (isinstance(value, (list, tuple, dict)) or plain_object(value)):
+    elif depth and id(value) not in but:
         for part in parts_of(value):
-            yield from numbers_in(part, depth - 1)
+            yield from numbers_in(part, but, depth - 1)
 
 
 def owners_of(module):
@@ -244,12 +283,14 @@ def values_of(model, module=None):
 
 def attributes_of(model, module=None):
     """{name: tensors}."""
-    return {name: list(tensors_in(value)) for name, value in values_of(model, module)}
+    but = {id(part) for part in model.modules()}
+    return {name: list(tensors_in(value, but)) for name, value in values_of(model, module)}
 
 
 def numbers_of(model, module=None):
     """{name: numbers}, where there are any."""
-    found = {name: list(numbers_in(value)) for name, value in values_of(model, module)}
+    but = {id(part) for part in model.modules()}
+    found = {name: list(numbers_in(value, but)) for name, value in values_of(model, module)}
     return {name: numbers for name, numbers in found.items() if numbers}
 
 
@@ -260,12 +301,20 @@ class File:
 
     def __init__(self, module):
         self.owners = owners_of(module)
-        self.found = {(owner, name): (value, self.content(value))
+        self.found = {(owner, name): (value, [(part, self.content(part)) for part in self.changeable(value)])
                       for owner, _ in self.owners for name, value in vars(owner).items()}
 
     @staticmethod
+    def changeable(value):
+        """What of a global value can hold more than it did: itself, and what a function has at hand."""
+        if isinstance(value, types.FunctionType):
+            inside = [*closed_over(value), *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+            return [vars(value)] + [part for part in inside if isinstance(part, (*DICTIONARIES, list))]
+        return [value] if isinstance(value, (*DICTIONARIES, list)) else []
+
+    @staticmethod
     def content(value):
-        return dict(value) if isinstance(value, dict) else list(value) if isinstance(value, list) else None
+        return list(value) if isinstance(value, list) else dict(value)
 
     @classmethod
     def of(cls, module):
@@ -282,23 +331,18 @@ class File:
                 if (owner, name) not in self.found:
                     delattr(owner, name)
                     continue
-                before, content = self.found[owner, name]
+                before, contents = self.found[owner, name]
                 if value is not before:
                     setattr(owner, name, before)
-                elif isinstance(content, dict):
-                    value.clear()
-                    value.update(content)
-                elif isinstance(content, list):
-                    value[:] = content
-
-
-def closed_over(value):
-    """What a function has closed over."""
-    found = []
-    for cell in (value.__closure__ if isinstance(value, types.FunctionType) else None) or ():
-        with contextlib.suppress(ValueError):  # an empty one
-            found.append(cell.cell_contents)
-    return found
+                    continue
+                if isinstance(value, REMEMBERS):
+                    value.cache_clear()
+                for part, content in contents:
+                    if isinstance(part, list):
+                        part[:] = content
+                    else:
+                        part.clear()
+                        part.update(content)
 
 
 def holds_graph(model):
@@ -310,7 +354,7 @@ def holds_graph(model):
             return True
         if not depth or isinstance(value, (torch.Tensor, torch.nn.Module)):
             return False
-        return any(inside(part, depth - 1) for part in parts_of(value) + closed_over(value))
+        return any(inside(part, depth - 1) for part in parts_of(value))
 
     return any(inside(value, 4) for part in model.modules() for name, value in vars(part).items()
                if name not in ("_parameters", "_buffers", "_modules"))
