@@ -10,8 +10,9 @@
 #include "runner/serve.h"
 #include "runner/serve_cuda.h"
 
-// Functions of worker.py; 0: it worked. The message is a buffer of `bytes` for one line of text. `nothing`: the call is
-// to do what every call does on the device, and nothing of the candidate's.
+// Functions of worker.py. They return the number of the call, from 1, if it worked, and 0 if not; where Python itself
+// fails to return anything, what the call before it returned is there. The message is a buffer of `bytes` for one line
+// of text. `nothing`: the call is to do what every call does on the device, and nothing of the candidate's.
 typedef int load_fn(char *message, size_t bytes);
 typedef int bind_fn(const struct assay_args *args, const char *workload, char *message, size_t bytes);
 typedef int call_fn(int nothing, char *message, size_t bytes);
@@ -21,24 +22,39 @@ struct python {
   load_fn *load;
   bind_fn *bind;
   call_fn *call;
+  int turn; // calls of the three
 };
 
+// The candidate runs in the same interpreter, and may have taken away what says what was raised.
+static bool worked(struct python *p, int result, char *message, size_t bytes) {
+  if (result == ++p->turn)
+    return true;
+  if (!message[0])
+    snprintf(message, bytes,
+             "the worker cannot say what was raised: the candidate changed the worker or Python's modules");
+  return false;
+}
+
 static bool load(void *arg, char *message, size_t bytes) {
-  return ((const struct python *)arg)->load(message, bytes) == 0;
+  struct python *p = arg;
+  return worked(p, p->load(message, bytes), message, bytes);
 }
 
 static bool bind(void *arg, const struct assay_args *args, const char *workload, char *message, size_t bytes) {
-  return ((const struct python *)arg)->bind(args, workload, message, bytes) == 0;
+  struct python *p = arg;
+  return worked(p, p->bind(args, workload, message, bytes), message, bytes);
 }
 
 // Tensors were made of the buffers when they were bound.
 static bool call(void *arg, const struct assay_args *args, char *message, size_t bytes) {
+  struct python *p = arg;
   (void)args;
-  return ((const struct python *)arg)->call(0, message, bytes) == 0;
+  return worked(p, p->call(0, message, bytes), message, bytes);
 }
 
 static bool null_call(void *arg, char *message, size_t bytes) {
-  return ((const struct python *)arg)->call(1, message, bytes) == 0;
+  struct python *p = arg;
+  return worked(p, p->call(1, message, bytes), message, bytes);
 }
 
 static bool map(void *arg, int fd, uint64_t map_bytes, bool writable, struct serve_mapping *out, char *message,

@@ -26,6 +26,7 @@ import hashlib
 import importlib.util
 import inspect
 import io
+import itertools
 import json
 import os
 import shutil
@@ -71,10 +72,10 @@ def load_source(path, names):
     sys.modules["candidate"] = module
     sys.argv = [path]  # a parser of options takes its defaults
     above = worker_call.above_tests(path)
-    if above is None:
-        spec.loader.exec_module(module)
-    else:
-        exec(compile(above, path, "exec"), vars(module))
+    if above is None:  # not by the loader, which would take what a build may have put beside the source as its bytecode
+        with open(path, "rb") as file:
+            above = file.read()
+    exec(compile(above, path, "exec"), vars(module))
     return module
 
 
@@ -838,17 +839,21 @@ class Server:
             torch.cuda.synchronize()
 
 
+turns = itertools.count(1)
+
+
 def guarded(function, path):
-    """A callback for C: returns 0, or 1 with the reason in the message buffer (the last two arguments)."""
+    """A callback for C: returns the number of the call, or 0 with the reason in the message buffer (the last two
+    arguments). Where it fails to return, C finds an earlier number."""
     def call(*arguments):
-        *rest, message, size = arguments
+        turn, (*rest, message, size) = next(turns), arguments
         try:
             function(*rest)
-            return 0
+            return turn
         except BaseException as error:  # SystemExit too: it comes from the candidate
             text = worker_error.told(error, path).encode(errors="replace")[:size - 1]
             ctypes.memmove(message, text + b"\0", len(text) + 1)
-            return 1
+            return 0
     return call
 
 

@@ -37,15 +37,17 @@ def definition(path, name):
     return found
 
 
-GNU = re.compile(r"^.*?([^/\s:]+):(\d+):(\d+): (fatal )?error: .*\n *\2 \| (.*)$", re.MULTILINE)
-NVIDIA = re.compile(r"^.*?([^/\s(]+)\((\d+)\)(): error: (.*)\n(?:[ \t]*\n)*([^\n]+)$", re.MULTILINE)
+# Each begins where a name can begin, so that a long line without a blank is looked at once.
+GNU = re.compile(r"(?:\A|(?<=[/\s:]))([^/\s:]+):(\d+):(\d+): (fatal )?error: .*\n *\2 \| (.*)$", re.MULTILINE)
+NVIDIA = re.compile(r"(?:\A|(?<=[/\s(]))([^/\s(]+)\((\d+)\)(): error: (.*)\n(?:[ \t]*\n)*([^\n]+)$", re.MULTILINE)
+FIRST = re.compile(r"(?:\A|(?<=[/\s:]))([^/\s:]+:\d+:\d+: (fatal )?error: .*)$", re.MULTILINE)
 
 
 def text_of(error):
     """What the exception says. Its class may be the candidate's own, and fail at that."""
     try:
         return str(error)
-    except Exception as why:
+    except BaseException as why:  # sys.exit() in it is none of class Exception
         return f"an exception that does not say what it is: its __str__ raises {type(why).__name__}"
 
 
@@ -96,7 +98,7 @@ def said(error):
     text = text_of(error)
     if is_complaint(error):
         return " ".join(text.split())
-    found = re.search(r"^.*?([^/\s:]+:\d+:\d+: (fatal )?error: .*)$", text, re.MULTILINE)
+    found = FIRST.search(text)
     nvidia = None if found else NVIDIA.search(text)
     if (found or nvidia) and "\n" in text:
         first = found[1] if found else f"{nvidia[1]}:{nvidia[2]}: error: {nvidia[4]}"

@@ -35,6 +35,16 @@ E2
 printf 'import torch\nimport cupy as cp\n' >sub/wants.py
 expect 3 "not judged here, on device cpu: it needs CuPy.*ModuleNotFoundError: No module named 'cupy'" \
   "$assay" judge kernelbench/1/19 sub/wants.py --device cpu --no-store
+# A file that takes away what would say what it raised.
+cat >sub/mute.py <<'E2'
+import ctypes, torch
+ctypes.memmove = None
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        raise ValueError("mine")
+E2
+expect 1 "raised .*the worker cannot say what was raised: the candidate changed the worker" \
+  "$assay" judge kernelbench/1/19 sub/mute.py --device cpu --no-store --no-timing
 # One that stands in a function which nobody calls is not what the file failed for; nor is a toolkit that PyTorch did not find
 # as it was imported.
 cat >sub/unused.py <<'E2'

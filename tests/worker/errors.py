@@ -3,6 +3,7 @@
 import os
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[1])))
 import worker_error
@@ -49,6 +50,21 @@ assert "cuda.cu:6: error: identifier" in told(NVIDIA), told(NVIDIA)
 assert told(GNU, SOURCE + SOURCE).startswith("mine.py:1:1: error: ")
 assert told(GNU, "import torch\n").startswith("mine.py:1:1: error: ")
 assert told(GNU.replace("Error building", "Something about")).startswith("mine.py:1:1: error: ")
+
+
+# A long line without a blank, as of a template's name, is read once: this takes minutes where it is read from each letter.
+start = time.process_time()
+told(HEAD + "x" * 1_000_000)
+told(HEAD + "x:1" * 300_000 + "(5)" * 1000)
+assert time.process_time() - start < 20, time.process_time() - start
+
+
+class Leaves(Exception):
+    def __str__(self):
+        raise SystemExit(0)
+
+
+assert worker_error.told(Leaves(), path).endswith("its __str__ raises SystemExit"), worker_error.told(Leaves(), path)
 os.remove(path)
 os.rmdir(folder)
 print("fine")
