@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/nearest.h"
 #include "base/printable.h"
 #include "cli/bench.h"
@@ -215,7 +216,9 @@ static void print_summary(const struct bench *b, struct results *r) {
     buf_printf(&text, ", %zu for other devices", b->n_unjudged - b->n_failed_here);
   if (b->n_left_out)
     buf_printf(&text, ", %d of other suites or without a task", b->n_left_out);
-  double seconds = (double)b->elapsed_ns / 1e9, building = (double)b->building_ns / 1e9;
+  // A second Ctrl-C prints before the end.
+  int64_t elapsed_ns = b->elapsed_ns ? b->elapsed_ns : clock_monotonic_ns() - b->start_ns;
+  double seconds = (double)elapsed_ns / 1e9, building = (double)b->building_ns / 1e9;
   if (b->n_judged)
     buf_printf(&text, "; %.2f s (%.2f s of it compiling): %.1f kernels/s", seconds, building, b->n_judged / seconds);
   if (b->n_judged && !b->ahead)

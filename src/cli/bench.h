@@ -52,9 +52,10 @@ struct bench {
   struct cli_interrupt interrupt;
   atomic_flag printed; // the results are printed, or being printed
   int n_judged, n_passed, n_done_before, n_elsewhere, n_left_out;
-  int n_same;                                  // files with the text of another one, whose verdict they share
-  int64_t elapsed_ns, building_ns, testing_ns; // testing: while a candidate was on the device
-  bool ahead;                                  // candidates were built while others were judged
+  int n_same;                                // files with the text of another one, whose verdict they share
+  int64_t start_ns, building_ns, testing_ns; // testing: while a candidate was on the device
+  int64_t elapsed_ns;                        // 0: it is not over
+  bool ahead;                                // candidates were built while others were judged
 };
 
 // Fills items: every candidate of the folder or the file that belongs to the suite, sorted by file, twins after all

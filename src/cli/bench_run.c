@@ -348,7 +348,7 @@ enum assay_status bench_run(struct bench *b, struct assay_error *err) {
   open_line(l, gpu);
   l->meter.form = b->judging.progress;
   b->ahead = l->ahead > 0;
-  int64_t start = clock_monotonic_ns();
+  b->start_ns = clock_monotonic_ns();
   size_t next = 0;
   while (!status && !b->interrupt.stop && (next < b->n_items || l->n > 0)) {
     while (!status && !b->interrupt.stop && next < b->n_items && has_room(l))
@@ -370,7 +370,7 @@ enum assay_status bench_run(struct bench *b, struct assay_error *err) {
   if (!status)
     status = share_verdicts(b, err);
   cli_progress_clear();
-  b->elapsed_ns = clock_monotonic_ns() - start;
+  b->elapsed_ns = clock_monotonic_ns() - b->start_ns;
   b->testing_ns = l->testing_ns;
   close_line(l);
   base_free(l);

@@ -56,3 +56,29 @@ wait $pid || status=$?
 bench "$store" >"$work/out"
 check "$store"
 echo "interrupted: nothing lost"
+
+# A second Ctrl-C ends at once, in the middle of a call that would never end, and what is printed has the time so far.
+store=$work/at_once.sqlite
+mkdir "$work/endless"
+cp "$source/tests/cases/relu.c" "$work/endless/a.c"
+cat >"$work/endless/b.c" <<'C'
+// assay: task kernelbench/1/19
+#include <assay/candidate.h>
+void assay_kernel(const struct assay_args *args) {
+  for (volatile int i = 0; args; i = 0)
+    (void)i;
+}
+C
+"$assay" bench kernelbench --from "$work/endless" --no-timing --timeout 600 --run resume --store "$store" >"$work/out" 2>&1 & pid=$!
+until [ "$(sqlite3 "$store" "SELECT count(*) FROM verdict" 2>/dev/null || echo 0)" = 1 ]; do sleep 0.1; done
+kill -INT $pid
+until grep -q "press Ctrl-C again" "$work/out"; do sleep 0.1; done
+kill -INT $pid
+status=0
+wait $pid || status=$?
+if [ "$status" != 130 ] || ! grep -q "1 judged now (1 passed).* kernels/s" "$work/out" || grep -q "inf kernels" "$work/out"; then
+  echo "a second Ctrl-C ended with $status"
+  cat "$work/out"
+  exit 1
+fi
+echo "interrupted twice: the time so far"
