@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -381,6 +383,64 @@ static void test_seen_from_outside(void **state) {
   assert_int_not_equal(adj, 1000); // the child shared our memory for a moment, but not this
 }
 
+// Runs `body` in a child process of the test, as an ordinary user where the test is root; its return value counts.
+static void in_child(bool namespaces, int (*body)(const struct fixture *), const struct fixture *f);
+
+// Whether the kernel grants all of these here, to a child that asks for them itself.
+static bool granted(int namespaces) {
+  int end = 0;
+  pid_t pid = fork();
+  assert_true(pid >= 0);
+  if (pid == 0)
+    _exit(unshare(namespaces) == 0 ? 0 : 1);
+  assert_int_equal(waitpid(pid, &end, 0), pid);
+  return WIFEXITED(end) && WEXITSTATUS(end) == 0;
+}
+
+// What the sandbox says it has is compared with what there is elsewhere; here, that it has all that it could.
+static void test_takes_what_is_granted(void **state) {
+  const struct fixture *f = *state;
+  const int all = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC;
+  const bool net = granted(CLONE_NEWUSER | all) || granted(all);
+  const bool pid = net || granted(CLONE_NEWUSER | CLONE_NEWPID) || granted(CLONE_NEWPID);
+  if (net)
+    assert_true(f->strength.network_namespace && f->strength.ipc_namespace);
+  if (pid)
+    assert_true(f->strength.pid_namespace);
+}
+
+// An ordinary user's judge; root reads all memory anyway. Its files in /proc are its own until it hides: then they are
+// root's, and another process of the same user can neither read its memory nor trace it.
+static int hides(const struct fixture *f) {
+  char path[64];
+  int ready[2], end = 0;
+  (void)f;
+  if (pipe2(ready, O_CLOEXEC) != 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0) // as after exec; setuid() took it
+    return 101;
+  pid_t judge = fork();
+  if (judge == 0) {
+    sandbox_hide_self();
+    if (prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0 || write(ready[1], "", 1) != 1)
+      _exit(102);
+    pause();
+  }
+  char byte;
+  close(ready[1]);
+  if (judge < 0 || read(ready[0], &byte, 1) != 1)
+    return 103;
+  snprintf(path, sizeof path, "/proc/%d/mem", (int)judge);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  bool traced = ptrace(PTRACE_SEIZE, judge, NULL, NULL) == 0;
+  kill(judge, SIGKILL);
+  if (waitpid(judge, &end, 0) != judge || fd >= 0 || traced)
+    return 104;
+  return 0;
+}
+
+static void test_memory_of_a_hidden_judge(void **state) {
+  in_child(true, hides, *state);
+}
+
 // An ordinary user's judge that hides itself: until exec its child cannot open its own files in /proc.
 static void test_oom_score_under_a_hidden_judge(void **state) {
   const struct fixture *f = *state;
@@ -640,7 +700,6 @@ static void test_daemon_dies(void **state) {
 // A judge that gets no namespaces: clone with any CLONE_NEW* flag fails here.
 static void forbid_namespaces(void);
 
-// Runs `body` in a child process of the test, as an ordinary user where the test is root; its return value counts.
 static void in_child(bool namespaces, int (*body)(const struct fixture *), const struct fixture *f) {
   int status;
   pid_t pid = fork();
@@ -943,6 +1002,8 @@ int main(void) {
       cmocka_unit_test(test_network),
       cmocka_unit_test(test_signals_outside),
       cmocka_unit_test(test_seen_from_outside),
+      cmocka_unit_test(test_takes_what_is_granted),
+      cmocka_unit_test(test_memory_of_a_hidden_judge),
       cmocka_unit_test(test_oom_score_under_a_hidden_judge),
       cmocka_unit_test(test_exit_codes_and_signals),
       cmocka_unit_test(test_ends_that_nobody_knows),
