@@ -220,8 +220,38 @@ def bincount(x, weights=None, minlength=0):
     return torch.zeros(minlength, dtype=ones.dtype, device=x.device).scatter_add(0, x.long(), ones)
 
 
+def searchsorted(sequence, x, *, out_int32=False, right=False, side=None, sorter=None):
+    """How many of the sequence are below x, or not above; all, where x is no number."""
+    if sorter is not None:
+        sequence = torch.gather(sequence, -1, sorter)
+    if sequence.dim() > 1:
+        sequence = sequence.unsqueeze(-2)
+    x = x.unsqueeze(-1)
+    stays = sequence > x if right or side == "right" else sequence >= x
+    below = torch.logical_not(stays).to(torch.int64).sum(-1)
+    return below.to(torch.int32) if out_int32 else below
+
+
+def bucketize(x, boundaries, *, out_int32=False, right=False):
+    return searchsorted(boundaries, x, out_int32=out_int32, right=right)
+
+
 def conv_tbc(x, weight, bias, pad=0):
     return torch.conv1d(x.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad).permute(2, 0, 1)
+
+
+def cosine_window(*hundredths):
+    """a - b cos(t) + c cos(2 t), t from 0 to a whole turn."""
+    def decomposed(n, periodic=True, *others, dtype=None, device=None, **rest):
+        if others:
+            return NotImplemented
+        k = torch.arange(n, dtype=dtype or torch.get_default_dtype(), device=device)
+        if n == 1:
+            return torch.ones_like(k)
+        turn = k * (2 * pi(k) / number(k, float(n if periodic else n - 1)))
+        parts = [number(k, float(c)) / number(k, 100.0) * torch.cos(turn * i) for i, c in enumerate(hundredths)]
+        return sum(parts[1:], parts[0])
+    return decomposed
 
 
 # ---- pooling
@@ -387,7 +417,12 @@ DECOMPOSITIONS = {
     aten.scatter.value_reduce: scatter_and,
     aten.index_reduce.default: index_reduce,
     aten.bincount.default: bincount,
+    aten.searchsorted.Tensor: searchsorted,
+    aten.bucketize.Tensor: bucketize,
     aten.conv_tbc.default: conv_tbc,
+    **{op: cosine_window(50, -50) for op in (aten.hann_window.default, aten.hann_window.periodic)},
+    **{op: cosine_window(54, -46) for op in (aten.hamming_window.default, aten.hamming_window.periodic)},
+    **{op: cosine_window(42, -50, 8) for op in (aten.blackman_window.default, aten.blackman_window.periodic)},
     aten.adaptive_avg_pool3d.default: adaptive_average,
     aten.adaptive_max_pool2d.default: adaptive_max,
     aten.adaptive_max_pool3d.default: adaptive_max,
