@@ -483,6 +483,38 @@ static void test_spoilt_plans(void **state) {
   free(text);
 }
 
+// A plan that no parser made: its numbers are looked at before its lists are.
+static void test_counts(void **state) {
+  (void)state;
+  char *text = sample_json();
+  static const struct {
+    int modules, buffers, steps, prepare; // more than there are; -1000: a negative number
+    const char *words;
+  } wrong[] = {
+      {-1000, 0, 0, 0, "the plan has -"},           {PLAN_MAX_MODULES, 0, 0, 0, "modules; at most"},
+      {0, -1000, 0, 0, "the plan has -"},           {0, PLAN_MAX_BUFFERS, 0, 0, "buffers; at most"},
+      {0, 0, -1000, 0, "the plan has -"},           {0, 0, PLAN_MAX_STEPS, 0, "steps; at most"},
+      {0, 0, 0, -1000, "the plan prepares with -"}, {0, 0, 0, 6, "the plan prepares with 7 of its 6 steps"},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    struct assay_error err = {0};
+    struct plan_limits limits;
+    struct plan p;
+    plan_limits_of_target("sm_90", &limits);
+    assert_int_equal(plan_parse(text, strlen(text), &p, &err), ASSAY_OK);
+    struct plan bad = p;
+    bad.n_modules += wrong[i].modules;
+    bad.n_buffers += wrong[i].buffers;
+    bad.n_steps += wrong[i].steps;
+    bad.n_prepare += wrong[i].prepare;
+    assert_int_equal(plan_check(&bad, &limits, &sample_expectation, &err), ASSAY_ERR_INVALID);
+    if (!strstr(err.message, wrong[i].words))
+      fail_msg("\"%s\" lacks \"%s\"", err.message, wrong[i].words);
+    plan_release(&p);
+  }
+  free(text);
+}
+
 // An output that nothing writes after the preparation, and one that the preparation touches.
 static void test_outputs(void **state) {
   (void)state;
@@ -777,11 +809,12 @@ static void test_limits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_base64),       cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_files),
-      cmocka_unit_test(test_packed),       cmocka_unit_test(test_sources),        cmocka_unit_test(test_for_people),
-      cmocka_unit_test(test_spoilt_texts), cmocka_unit_test(test_spoilt_plans),   cmocka_unit_test(test_outputs),
-      cmocka_unit_test(test_targets),      cmocka_unit_test(test_other_code),     cmocka_unit_test(test_limits),
-      cmocka_unit_test(test_tensor_maps),  cmocka_unit_test(test_required_block), cmocka_unit_test(test_ptx_parameters),
+      cmocka_unit_test(test_base64),         cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_files),
+      cmocka_unit_test(test_packed),         cmocka_unit_test(test_sources),      cmocka_unit_test(test_for_people),
+      cmocka_unit_test(test_spoilt_texts),   cmocka_unit_test(test_spoilt_plans), cmocka_unit_test(test_counts),
+      cmocka_unit_test(test_outputs),        cmocka_unit_test(test_targets),      cmocka_unit_test(test_other_code),
+      cmocka_unit_test(test_limits),         cmocka_unit_test(test_tensor_maps),  cmocka_unit_test(test_required_block),
+      cmocka_unit_test(test_ptx_parameters),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
