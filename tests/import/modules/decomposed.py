@@ -18,7 +18,8 @@ class Model(nn.Module):
         e = F.gaussian_nll_loss(x, z, x * x + 1, full=True) + torch.cov(z).sum()
         f = torch.bucketize(x, self.bounds, right=True) + torch.searchsorted(torch.sort(z, 1).values, x, out_int32=True)
         g = torch.hann_window(8)[:5] + torch.hamming_window(5, periodic=False) + torch.blackman_window(5)
-        return b, d * e, self.bag(row) * g.sum(), f
+        h = F.unfold(x[None, None], 2, padding=1, stride=(2, 1))
+        return b, d * e, self.bag(row) * g.sum(), f, F.fold(h, x.shape, 2, padding=1, stride=(2, 1))
 
 
 def get_inputs():

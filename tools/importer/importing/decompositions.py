@@ -240,6 +240,31 @@ def conv_tbc(x, weight, bias, pad=0):
     return torch.conv1d(x.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad).permute(2, 0, 1)
 
 
+def spread(x, axis, stride, before, size):
+    """Along the axis: zeros between the elements, `before` of them at first, as many at last as it takes."""
+    count = x.shape[axis]
+    zeros = [0, 0] * (x.dim() - 1 - axis)
+    if stride > 1:
+        x = torch.nn.functional.pad(x.unsqueeze(axis + 1), [*zeros, 0, stride - 1]).flatten(axis, axis + 1)
+        x = x.narrow(axis, 0, (count - 1) * stride + 1)
+    return torch.nn.functional.pad(x, [*zeros, before, size - before - ((count - 1) * stride + 1)])
+
+
+def col2im(x, output_size, kernel_size, dilation, padding, stride):
+    """What each place of the kernel adds to the image, summed."""
+    sides = [n + 2 * p for n, p in zip(output_size, padding)]
+    counts = [(n - d * (k - 1) - 1) // s + 1 for n, k, d, s in zip(sides, kernel_size, dilation, stride)]
+    channels = x.shape[-2] // (kernel_size[0] * kernel_size[1])
+    parts = x.reshape(*x.shape[:-2], channels, *kernel_size, *counts)
+    image = 0
+    for i in range(kernel_size[0]):
+        for j in range(kernel_size[1]):
+            part = parts.select(-4, i).select(-3, j)
+            part = spread(part, part.dim() - 2, stride[0], i * dilation[0], sides[0])
+            image = image + spread(part, part.dim() - 1, stride[1], j * dilation[1], sides[1])
+    return image.narrow(-2, padding[0], output_size[0]).narrow(-1, padding[1], output_size[1])
+
+
 def cosine_window(*hundredths):
     """a - b cos(t) + c cos(2 t), t from 0 to a whole turn."""
     def decomposed(n, periodic=True, *others, dtype=None, device=None, **rest):
@@ -420,6 +445,7 @@ DECOMPOSITIONS = {
     aten.searchsorted.Tensor: searchsorted,
     aten.bucketize.Tensor: bucketize,
     aten.conv_tbc.default: conv_tbc,
+    aten.col2im.default: col2im,
     **{op: cosine_window(50, -50) for op in (aten.hann_window.default, aten.hann_window.periodic)},
     **{op: cosine_window(54, -46) for op in (aten.hamming_window.default, aten.hamming_window.periodic)},
     **{op: cosine_window(42, -50, 8) for op in (aten.blackman_window.default, aten.blackman_window.periodic)},
