@@ -4,12 +4,13 @@
 
 usage: seeds.py ASSAY OUT.json FOLDER SUITE [--seeds N] [--seconds S] [--gpus N] [--each N] [--device D] [--workload NAME]
 
-FOLDER has candidates with `// assay: twin` lines, as tools/tasks/honest_kernels.py writes them. A round judges all of them
-and their twins once, at `small` with all questions and without times; there are --seeds rounds (20). Each of the --gpus
-GPUs (default: all that CUDA_VISIBLE_DEVICES or nvidia-smi lists) has --each benches at once (7) with a part of the
-processors; a bench has a few kernels, and takes the next ones, of the next round too, as soon as it is done. None is begun
-after --seconds (540), and none after a round of which nothing passed; OUT.json is written after every bench. The same
-command goes on where it ends; a round that had been begun is begun again.
+FOLDER has candidates with `// assay: twin MACRO expect VERDICTS` lines, as tools/tasks/honest_kernels.py writes them; a twin
+is refused by one of its verdicts, and any other (that it did not compile, that it has another device) counts as no
+refusal. A round judges all of them and their twins once, at `small` with all questions and without times; there are
+--seeds rounds (20). Each of the --gpus GPUs (default: all that CUDA_VISIBLE_DEVICES or nvidia-smi lists) has --each benches
+at once (7) with a part of the processors; a bench has a few kernels, and takes the next ones, of the next round too, as
+soon as it is done. None is begun after --seconds (540), and none after a round of which nothing passed; OUT.json is written
+after every bench. The same command goes on where it ends; a round that had been begun is begun again.
 
 OUT.json: "calls" has each call's command, commit and machine. "kernels" is {name: [honest judged, honest passed, worst part
 of a limit, twins judged, twins refused]}; what is not as expected is in "surprises", with seed, secret and what was said.
@@ -74,16 +75,28 @@ def split(candidate):
     return name, twin.strip()
 
 
-def count(result, v):
+UNJUDGED = ("judge_failed", "not_judged")
+
+
+def twins_of(paths):
+    """{(file's name, macro): the verdicts that the file says this twin gets}"""
+    found = {}
+    for path in paths:
+        for macro, verdicts in re.findall(r"^// assay: twin (\S+)(?: expect (\S+))?", path.read_text(errors="replace"), re.M):
+            found[path.name, macro] = verdicts.split("|") if verdicts else ()
+    return found
+
+
+def count(result, v, twins):
     name, twin = split(v["candidate"])
     row = result["kernels"].setdefault(name, [0, 0, 0, 0, 0])
-    expected = v["verdict"] not in ("pass", "judge_failed") if twin else v["verdict"] == "pass"
-    if v["verdict"] == "judge_failed":
+    expected = v["verdict"] in twins.get((name, twin), ()) if twin else v["verdict"] == "pass"
+    if v["verdict"] in UNJUDGED:
         result["not_judged"] += 1
     elif twin:
         row[3:] = [row[3] + 1, row[4] + expected]
     else:
-        worst = max((c["z_max"] / c["z_limit"] for c in v["checks"] if c["z_max"] and c["z_limit"]), default=0)
+        worst = max((c["z_max"] / c["z_limit"] for c in v["checks"] or () if c["z_max"] and c["z_limit"]), default=0)
         row[:3] = [row[0] + 1, row[1] + expected, max(row[2], round(worst, 3))]
     if not expected:
         said = {key: v.get(key) for key in ("task", "verdict", "detail", "seed", "secret")}
@@ -95,6 +108,7 @@ class Rounds:
 
     def __init__(self, o, result, paths, save):
         self.o, self.result, self.save, self.lock = o, result, save, threading.Lock()
+        self.twins = twins_of(paths)
         self.parts = [paths[i::-(-len(paths) // FEW)] for i in range(-(-len(paths) // FEW))]
         self.left = {}  # benches that a round of this call still waits for
         self.jobs = iter([(r, part) for r in range(result["rounds"], o.seeds) for part in self.parts])
@@ -109,7 +123,7 @@ class Rounds:
     def add(self, number, verdicts, failure):
         with self.lock:
             for v in verdicts:
-                count(self.result, v)
+                count(self.result, v, self.twins)
             if failure:
                 self.result["failures"].append(failure)
             self.left[number] = self.left.get(number, len(self.parts)) - 1

@@ -23,8 +23,8 @@ import ladders  # noqa: E402
 import level4  # noqa: E402
 import seeds  # noqa: E402
 
-# A bench passes every file and refuses its twin, but BROKEN, which is passed, too. A judge passes 4/2; 4/16 never ends, and
-# 4/4 has no memory, where HARD is set. Every question is noted.
+# A bench passes every file and refuses its twin, but BROKEN, whose twin is passed, too; NOTHING and REFUSED are other
+# verdicts. A judge passes 4/2; 4/16 never ends, and 4/4 has no memory, where HARD is set. Every question is noted.
 JUDGE = '''#!%s
 import json, os, pathlib, sys, time
 arguments = sys.argv[1:]
@@ -33,14 +33,16 @@ def note(text):
         file.write(text + "\\n")
 def verdict(candidate, verdict):
     return {"candidate": candidate, "verdict": verdict, "detail": "why", "task": "t", "seed": 1, "secret": 2, "mode": "plan",
-            "checks": [{"z_max": 3.0, "z_limit": 12.0}], "durations_ns": {"total": 5e9, "oracle": 2e9, "bind": 1}}
+            "checks": None if verdict == "not_judged" else [{"z_max": 3.0, "z_limit": 12.0}],
+            "durations_ns": {"total": 5e9, "oracle": 2e9, "bind": 1}}
 if arguments[0] == "bench":
     found = []
     names = sorted(p.name for p in pathlib.Path(arguments[arguments.index("--from") + 1]).glob("*.cu"))
     note(" ".join(names))
     for name in names:
-        passed = "pass" if not os.environ.get("NOTHING") else "load_failed"
-        found += [verdict(name, passed), verdict(name + " -DTWIN", "pass" if name == os.environ.get("BROKEN") else "wrong_value")]
+        passed = os.environ.get("NOTHING", "pass")
+        refused = os.environ.get("REFUSED", "wrong_value")
+        found += [verdict(name, passed), verdict(name + " -DTWIN", "pass" if name == os.environ.get("BROKEN") else refused)]
     print(json.dumps(found))
 elif arguments[0] == "judge":
     number = arguments[1].rpartition("/")[2]
@@ -76,7 +78,7 @@ class Scripts(unittest.TestCase):
         kernels = self.folder / "kernels"
         kernels.mkdir(exist_ok=True)
         for name in "abcdef":
-            (kernels / f"{name}.cu").write_text("// assay: task x/y\n// assay: twin TWIN\n")
+            (kernels / f"{name}.cu").write_text("// assay: task x/y\n// assay: twin TWIN expect wrong_value|low_precision -- wrong\n")
         return self.call(seeds, self.judge, self.out, kernels, "x", "--gpus", "2", "--each", "2", *arguments, **environment)
 
     def test_seeds_go_on(self):
@@ -101,11 +103,19 @@ class Scripts(unittest.TestCase):
 
     def test_seeds_give_up(self):
         """Nothing passes: no bench is begun once a round is whole, and so few of 40. No time: none at all."""
-        _, _, asked, found = self.seeds("--seeds", "20", NOTHING="1")
+        _, _, asked, found = self.seeds("--seeds", "20", NOTHING="load_failed")
         self.assertLess(len(asked), 12)  # at most four at work, and their rounds' other halves
         self.assertEqual(found["sums"]["honest_passed"], 0)
         self.out.unlink()
         self.assertEqual(self.seeds("--seconds", "0")[2], [])
+
+    def test_seeds_count_refusals_alone(self):
+        """A twin that does not compile is a surprise, and what is not judged has no checks and counts as neither."""
+        code, _, _, found = self.seeds("--seeds", "1", REFUSED="build_failed")
+        self.assertEqual((code, found["sums"]["twins"], found["sums"]["twins_refused"], len(found["surprises"])), (1, 6, 0, 6))
+        self.out.unlink()
+        code, _, _, found = self.seeds("--seeds", "1", NOTHING="not_judged", REFUSED="not_judged")
+        self.assertEqual((code, found["not_judged"], found["sums"]["honest"], found["sums"]["twins"]), (1, 12, 0, 0))
 
     def test_level4_goes_on(self):
         """What has no verdict says where the judge stood. The next call asks for that alone, and first for what had no turn."""
