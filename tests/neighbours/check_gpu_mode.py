@@ -20,6 +20,41 @@ from check_flashinfer import TOOL, assay, has, properties, refusal, run  # noqa:
 import problems
 
 
+def half_products(root, out):
+    """A reference's products of halves are done in single precision while it is run, and written as they are."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from importing.called import on_this_machine
+
+    class Products(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            if func in (torch.ops.aten.mm.default, torch.ops.aten.addmm.default, torch.ops.aten.bmm.default):
+                asked.append(args[-1].dtype)
+            return func(*args, **(kwargs or {}))
+    asked, x, w = [], torch.randn(5, 24).half(), torch.randn(24, 8).half()
+    with Products(), on_this_machine():
+        made = [torch.nn.functional.linear(x, w.t()), x @ w, torch.einsum("ik,kj->ij", x, w), torch.matmul(x, other=w)]
+    assert len(asked) == 4 and set(asked) == {torch.float32}, asked
+    assert all(y.dtype == torch.float16 and torch.equal(y, (x.float() @ w.float()).half()) for y in made), made
+    report = run([root / "turned", "-o", out / "turned.onnxtxt"])
+    graph = (out / "turned.onnxtxt").read_text().rpartition("=>")[2]
+    assert "contract fp16" in report and "Cast" not in graph and ("MatMul" in graph or "Gemm" in graph), (report, graph)
+    has("depends on the values of tensors, which .numpy() takes out of PyTorch (line 8: for expert",
+        refusal([root / "experts", "-o", out / "never"]))
+
+
+def runs_once(root, out):
+    """What dropouts keep is looked for once, however often a reference is exported."""
+    from importing.called import CalledSource
+    asked, before = [], CalledSource.recorded_masks
+    CalledSource.recorded_masks = lambda source: asked.append(1) or before(source)
+    try:
+        refusal([root / "experts", "-o", out / "never"])
+    finally:
+        CalledSource.recorded_masks = before
+    assert len(asked) == 1, asked
+
+
 def tasks(root, out):
     run([root / "window", "-o", out / "window.onnxtxt"])
     kept = properties(out / "window.onnxtxt")
@@ -167,7 +202,7 @@ def main():
         os.environ["ASSAY_STORE"], os.environ["ASSAY_TASKS"] = str(out / "store.sqlite"), str(out.parent)
         os.environ.setdefault("ASSAY_PYTHON", sys.executable)
         problems.write(root)
-        for step in (tasks, written_back, submissions):
+        for step in (half_products, runs_once, tasks, written_back, submissions):
             step(root, out)
             print(f"{step.__name__}: fine", flush=True)
 

@@ -197,8 +197,33 @@ LAYER = {"reference.py": text("""
 """), "task.yml": yml("A layer.", ['{"rows": 4, "seed": 1}'], ['{"rows": 9, "seed": 1}'])}
 FORGOTTEN = {**LAYER, "reference.py": "\n".join(line for line in LAYER["reference.py"].splitlines() if "layer.bias" not in line)
              + "\n"}
+# Halves go through weights that lie the other way round; which rows go where leaves PyTorch as numbers.
+TURNED = {"reference.py": text("""
+    from utils import make_match_reference
+    import torch
+
+
+    def ref_kernel(data):
+        x, weight = data
+        return torch.nn.functional.linear(x, weight.t())
+
+
+    def generate_input(rows, seed):
+        gen = torch.Generator(device="cuda").manual_seed(seed)
+        return (torch.randn(rows, 24, device="cuda", generator=gen, dtype=torch.float16),
+                torch.randn(24, 8, device="cuda", generator=gen, dtype=torch.float16))
+
+
+    check_implementation = make_match_reference(ref_kernel, rtol=1e-2, atol=1e-2)
+"""), "task.yml": yml("Halves.", ['{"rows": 4, "seed": 1}', '{"rows": 7, "seed": 1}'], ['{"rows": 9, "seed": 1}'])}
+EXPERTS = {**TURNED, "reference.py": TURNED["reference.py"].replace("    return torch.nn.functional.linear(x, weight.t())", """\
+    parts = []
+    for expert, end in enumerate(x.argmax(1).bincount(minlength=8).cpu().numpy().cumsum()):
+        parts.append(x[:end] @ weight)
+    return torch.stack([p.sum(0) for p in parts])""")}
 PROBLEMS = {"window": WINDOW, "scaled": SCALED, "several": SEVERAL, "loop": LOOP, "layer": LAYER, "forgotten": FORGOTTEN,
-            "groups": GROUPS, "steep": STEEP, "totals": TOTALS, "drawn_extent": DRAWN_EXTENT}
+            "groups": GROUPS, "steep": STEEP, "totals": TOTALS, "drawn_extent": DRAWN_EXTENT, "turned": TURNED,
+            "experts": EXPERTS}
 SUBMISSIONS = {
     ("window", "unfolded"): (text("""
         from __future__ import annotations

@@ -100,6 +100,8 @@ def reason(error, path):
         said = f"aten.{op}: {REFUSED[op]}" if op in REFUSED else said
     elif "Unsupported attribute type" in said and "SymbolicTensor" in said:
         said = "an attribute of an operator, such as a convolution's number of groups, would be a dimension that varies"
+    elif ".numpy() is not supported" in said:
+        said = "what is computed depends on the values of tensors, which .numpy() takes out of PyTorch"
     elif kind.startswith("GuardOnDataDependent"):
         said = ("what is computed depends on the values of tensors, not only on their shapes (control flow: compute "
                 f"both sides and choose with torch.where); PyTorch says: {said}")

@@ -60,6 +60,7 @@ def is_blank(value):
 class Source:
     what, given = "the module", "get_inputs()"  # for messages
     stored = None  # the task's type, where that is half precision
+    kept = None  # masks()
     origin = ""  # where it comes from, for a reader of the task
     expressions, constants = {}, {}  # of axes that follow from others
     workloads = {}  # those that the source brings, full among them: name to the extents of every input
@@ -248,7 +249,12 @@ class Source:
         return not any(isinstance(m, torch.nn.RNNBase) for m in self.model.modules())
 
     def masks(self):
-        """Shapes and probabilities of what the dropouts keep."""
+        """Shapes and probabilities of what the dropouts keep. It is asked for every export, and run once."""
+        if self.kept is None:
+            self.kept = self.recorded_masks()
+        return list(self.kept)
+
+    def recorded_masks(self):
         for make in ((lambda v: v.to("meta"),) if self.runs_without_data() else ()) + (torch.clone,):
             try:
                 with phase("record") as p, torch.no_grad():
