@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that pass values on: unchanged, or as another type.
+#include <math.h>
 #include <string.h>
 
 #include "base/parallel.h"
@@ -36,8 +37,15 @@ struct cast {
   int64_t first; // elements of a whole batch before these
 };
 
-static int64_t truncated(const struct cast *k, double x) {
+// What a kernel truncates is a number of single precision: just below a whole number that is the whole number. Sums of
+// whole numbers beyond 2^23 stay exact.
+static double as_float(enum dtype from, double x) {
+  return from == DTYPE_FLOAT && fabs(x) < 0x1p23 ? (double)(float)x : x;
+}
+
+static int64_t truncated(const struct cast *k, double exact) {
   enum dtype to = k->out->dtype;
+  double x = to == DTYPE_BOOL ? exact : as_float(k->in->dtype, exact);
   int64_t v = pointwise_truncate(to, x);
   return k->other && !pointwise_holds(to, x) ? pointwise_wrap(to, ~v) : v;
 }
@@ -161,7 +169,8 @@ static void pytorch_bit_cast(struct pytorch_writer *w, const struct node *n) {
         .doc =                                                                                                         \
             "The input as another type, given by its number in ONNX's TensorProto.DataType. Floating types round to "  \
             "nearest (float8 to its largest value beyond its range unless saturate = 0; float8e8m0 as round_mode "     \
-            "says); to integers towards zero, wrapping; to bool by comparing with 0.",                                 \
+            "says); to integers towards zero, wrapping, from float what single precision holds; to bool by comparing " \
+            "with 0.",                                                                                                 \
         .example = (EXAMPLE)                                                                                           \
   }
 #define CAST_LIKE(SINCE, ATTRS, EXAMPLE)                                                                               \

@@ -96,6 +96,7 @@ enum assay_status gpu_cast_eval(struct gpu_eval *c, struct assay_error *err) {
                            .to = convert_type_of(to),
                            .narrows = narrowing_needed(from, to) && narrowing.format.bits != c->arith.stored.bits,
                            .other = c->arith.other_casts,
+                           .from_float = from == DTYPE_FLOAT,
                            .narrowing = gpu_narrowing_of(&narrowing)};
   return compute_launch(c->compute, &program, "cast", n, &args, sizeof args, err);
 }

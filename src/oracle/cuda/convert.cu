@@ -7,14 +7,20 @@ KERNEL(widen, struct widen_args) {
     ((uint64_t *)a->out)[i] = read_bits(&a->in, i);
 }
 
+// As as_float of ops/convert.c.
+DEVICE_FN double truncatable(const struct cast_args *a, int64_t i) {
+  double x = read_f64(&a->in, i);
+  return a->from_float && a->to.bits != 1 && fabs(x) < 0x1p23 ? (double)(float)x : x;
+}
+
 KERNEL(cast, struct cast_args) {
   int64_t i = THREAD;
   if (i >= a->n)
     return;
   if (!a->to.is_float) {
-    int64_t v = a->from.is_float ? truncate_to_integer(a->to.bits, a->to.is_unsigned, read_f64(&a->in, i))
+    int64_t v = a->from.is_float ? truncate_to_integer(a->to.bits, a->to.is_unsigned, truncatable(a, i))
                                  : wrap_integer(a->to.bits, a->to.is_unsigned, read_i64(&a->in, i));
-    if (a->other && a->from.is_float && !integer_holds(a->to.bits, a->to.is_unsigned, read_f64(&a->in, i)))
+    if (a->other && a->from.is_float && !integer_holds(a->to.bits, a->to.is_unsigned, truncatable(a, i)))
       v = wrap_integer(a->to.bits, a->to.is_unsigned, ~v);
     ((int64_t *)a->out)[i] = v;
     return;

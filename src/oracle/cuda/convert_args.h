@@ -32,8 +32,9 @@ struct cast_args {
   uint64_t out;
   int64_t n;
   struct convert_type from, to;
-  int32_t narrows; // the target cannot hold every value of the source
-  int32_t other;   // arith.other_casts
+  int32_t narrows;    // the target cannot hold every value of the source
+  int32_t other;      // arith.other_casts
+  int32_t from_float; // the source's type is float, and not one like it
   struct gpu_narrowing narrowing;
 };
 

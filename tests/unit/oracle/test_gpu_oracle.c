@@ -474,6 +474,10 @@ static void test_casts(void **state) {
                  types[to], numbers[to], saturate);
         check_text(text, true, true);
       }
+  check_text("(float[500] a) => (int8[500] b, int8[500] c, bool[500] d) <float little = {1e-8}, double small = {1e-8}>"
+             " { r = Round(a) s = Sub(r, little) b = Cast<to = 3>(s) d = Cast<to = 9>(s)"
+             " w = Cast<to = 11>(r) v = Sub(w, small) c = Cast<to = 3>(v) }",
+             true, true);
 }
 
 // Types that stand within graphs only: from floats and integers of all sizes, and back; and as constants.

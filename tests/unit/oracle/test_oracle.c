@@ -285,6 +285,47 @@ static bool is_representable(const char *text, double (*value)(int64_t i)) {
   return representable;
 }
 
+// One output of a text with one input of eight numbers, as whole numbers.
+static void check_cast(const char *text, double (*value)(int64_t i), const int64_t want[8]) {
+  struct model m;
+  struct assay_error err = {0};
+  struct array y;
+  parse(text, &m);
+  struct array x = make(1, (int64_t[]){8}, value);
+  struct oracle_request r = {.graph = &m.flat, .inputs = &x, .arith = arith_exact(), .threads = 2};
+  if (oracle_eval(&r, &y, &err) != ASSAY_OK)
+    fail_msg("%s: %s", text, err.message);
+  for (int i = 0; i < 8; i++)
+    if (y.i64[i] != want[i])
+      fail_msg("%s: element %d is %lld, not %lld", text, i, (long long)y.i64[i], (long long)want[i]);
+  array_release(&y);
+  array_release(&x);
+  model_release(&m);
+}
+
+static double three_to_ten(int64_t i) {
+  return (double)i + 3;
+}
+
+static double whole_and_large(int64_t i) {
+  return (double)i + 0x1p24;
+}
+
+// GELU of 6 is 5.99999999, which single precision does not tell from 6, and that of 5 is 4.9999986, which it does.
+static void test_cast_of_single(void **state) {
+  (void)state;
+  check_cast("(float[8] x) => (int8[8] y) { g = Gelu(x) y = Cast<to = 3>(g) }", three_to_ten,
+             (int64_t[]){2, 3, 4, 6, 7, 8, 9, 10});
+  check_cast("(float[8] x) => (int8[8] y) { d = Cast<to = 11>(x) g = Gelu(d) y = Cast<to = 3>(g) }", three_to_ten,
+             (int64_t[]){2, 3, 4, 5, 6, 7, 9, 10});
+  check_cast("(float[8] x) => (bool[8] y) <float one = {1.0}, float little = {1e-40}> "
+             "{ z = Mul(x, little) s = Mul(z, little) y = Cast<to = 9>(s) }",
+             three_to_ten, (int64_t[]){1, 1, 1, 1, 1, 1, 1, 1});
+  check_cast("(float[8] x) => (int64[8] y) <float one = {1.0}> { s = Add(x, one) y = Cast<to = 7>(s) }",
+             whole_and_large,
+             (int64_t[]){16777217, 16777217, 16777219, 16777221, 16777221, 16777221, 16777223, 16777225});
+}
+
 // What a cast makes of 200 as an int8, or of a NaN, is 127 or -56, the smallest number or 0: no kernel is asked for it.
 static void test_open_casts(void **state) {
   (void)state;
@@ -322,6 +363,7 @@ int main(void) {
       cmocka_unit_test(test_scale_fits_float),
       cmocka_unit_test(test_not_representable),
       cmocka_unit_test(test_open_casts),
+      cmocka_unit_test(test_cast_of_single),
       cmocka_unit_test(test_failing_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
