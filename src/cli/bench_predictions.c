@@ -23,9 +23,12 @@ bool bench_is_predictions(const char *path) {
   return n > 6 && strcmp(path + n - 6, ".jsonl") == 0;
 }
 
+// What is behind the last slash of either kind.
 static const char *last_part(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
+  const char *part = path + strlen(path);
+  while (part > path && part[-1] != '/' && part[-1] != '\\')
+    part--;
+  return part;
 }
 
 bool bench_task_of_stem(const char *root, char *const *tasks, int n, const char *stem, char *name, size_t size) {
@@ -59,10 +62,24 @@ static void cut_tests(char *text) {
   }
 }
 
+// Whether a line of Python stands before `end`: one that imports or defines.
+static bool begins_code(const char *text, const char *end) {
+  static const char *const words[] = {"import ", "from ", "def ", "class ", "@"};
+  for (const char *line = text; line < end; line += strcspn(line, "\n") + 1)
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+      if (strncmp(line, words[i], strlen(words[i])) == 0)
+        return true;
+  return false;
+}
+
 void bench_clear_code(char *text) {
   char *fence = strstr(text, "```python");
-  if (fence)
+  if (fence) {
     memmove(text, fence + 9, strlen(fence + 9) + 1);
+  } else if ((fence = strstr(text, "```")) && !begins_code(text, fence)) {
+    const char *block = fence + strcspn(fence, "\n"); // whatever its language is called
+    memmove(text, block, strlen(block) + 1);
+  }
   if ((fence = strstr(text, "```")))
     *fence = '\0';
   cut_out(text, "<|im_end|>");

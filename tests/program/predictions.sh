@@ -44,5 +44,16 @@ grep -q "8 judged now (5 passed), 0 done before, 1 the same as others, 5 could n
 # The same again, as the one file: labels are those of the file, and the cache has the code that commands name.
 bench kernelbenchx/Activation "$folder/predictions.jsonl" --run all || true
 grep -q "0 judged now (0 passed), 3 done before, 1 the same as others" "$work/text" || fail "what is done is not judged again"
+# Blocks of another language or none, with and without an end; code that a fence ends; a path of another system.
+python3 - >"$work/fences.jsonl" <<'END'
+import json
+code = "import torch\n\ndef relu(input, inplace=False):\n    return torch.relu(input)\n"
+for k, reply in enumerate((f"```\n{code}```", f"Here it is:\n```py\n{code}```\nUse it:\n```\nrelu(x)\n```\n", f"```Python\n{code}",
+                           f"{code}```\nIt is\n```\nfast\n```", f"We import torch.\n```\n{code}```", "There is none.\n```\n```")):
+    print(json.dumps({"file": "C:\\data\\Activation\\relu.py" if k % 2 else "relu.py", "predict": f"{reply}\n# {k}"}))
+END
+bench kernelbenchx "$work/fences.jsonl" --run fences || true
+for k in 1 2 3 4 5; do row "fences.jsonl:$k" "Activation/relu .* pass \|the same" ; done
+row fences.jsonl:6 "Activation/relu .*raised.*no function relu or kernel_function"
 "$assay" runs export all "$work/out.jsonl" >/dev/null
 grep -q "$work/cache/assay/predictions/[0-9a-f]*_gelu.py" "$work/out.jsonl" || fail "commands name the code's file"
