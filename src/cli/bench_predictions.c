@@ -23,21 +23,13 @@ bool bench_is_predictions(const char *path) {
   return n > 6 && strcmp(path + n - 6, ".jsonl") == 0;
 }
 
-// What is behind the last slash of either kind.
-static const char *last_part(const char *path) {
-  const char *part = path + strlen(path);
-  while (part > path && part[-1] != '/' && part[-1] != '\\')
-    part--;
-  return part;
-}
-
 bool bench_task_of_stem(const char *root, char *const *tasks, int n, const char *stem, char *name, size_t size) {
-  const char *file = last_part(stem);
+  const char *file = foreign_last_part(stem);
   size_t length = strlen(file), ahead = strlen(root);
   if (length > 3 && strcmp(file + length - 3, ".py") == 0)
     length -= 3;
   for (int i = 0; i < n && length > 0; i++) {
-    const char *task = last_part(tasks[i]);
+    const char *task = foreign_last_part(tasks[i]);
     if (strncasecmp(task, file, length) != 0 || task[length] != '.' || strncmp(tasks[i], root, ahead) != 0)
       continue;
     snprintf(name, size, "%.*s", (int)(task + length - (tasks[i] + ahead + 1)), tasks[i] + ahead + 1);
@@ -150,7 +142,7 @@ static enum assay_status keep_code(struct reading *r, const char *task, const ch
   enum assay_status status = j->paths.cache[0] ? ASSAY_OK : cli_baseline_folder(j, err);
   const char *root = j->paths.cache[0] ? j->paths.cache : j->baseline_folder;
   const char *folder = status ? NULL : arena_printf(&r->b->arena, "%s/predictions", root);
-  *path = folder ? arena_printf(&r->b->arena, "%s/%.16s_%s.py", folder, hash, last_part(task)) : NULL;
+  *path = folder ? arena_printf(&r->b->arena, "%s/%.16s_%s.py", folder, hash, foreign_last_part(task)) : NULL;
   if (!status && !*path)
     status = error_nomem(err, "a prediction");
   if (!status)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/foreign.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/foreign_json.h"
@@ -31,4 +33,11 @@ json_t *foreign_load_file(const char *path, size_t flags, json_error_t *where) {
   j = foreign_loadb(text, n, flags, &own);
   base_free(text);
   return j;
+}
+
+const char *foreign_last_part(const char *path) {
+  const char *part = path + strlen(path);
+  while (part > path && part[-1] != '/' && part[-1] != '\\')
+    part--;
+  return part;
 }

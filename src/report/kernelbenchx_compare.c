@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/alloc.h"
 #include "report/foreign.h"
@@ -59,15 +60,22 @@ static double number(const json_t *entry, const char *name) {
   return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-// A key may lack its category.
-static const char *last_part(const char *file) {
-  const char *slash = strrchr(file, '/');
-  return slash ? slash + 1 : file;
+// Their length without folders and ending.
+static size_t stem_of(const char *file, const char **stem) {
+  *stem = foreign_last_part(file);
+  size_t n = strlen(*stem);
+  return n > 3 && strcasecmp(*stem + n - 3, ".py") == 0 ? n - 3 : n;
+}
+
+// A key may lack its category or ending, and letters' case makes no difference.
+static bool same_file(const char *a, const char *b) {
+  const size_t n = stem_of(a, &a);
+  return n == stem_of(b, &b) && strncasecmp(a, b, n) == 0;
 }
 
 static const struct kernelbenchx_result *ours_of(const struct kernelbenchx_results *r, const char *file) {
   for (int i = 0; i < r->n; i++)
-    if (strcmp(last_part(r->items[i].ladder.file), last_part(file)) == 0)
+    if (same_file(r->items[i].ladder.file, file))
       return &r->items[i];
   return NULL;
 }

@@ -78,6 +78,16 @@ pairs = {p["file"]: p for p in json.load(sys.stdin)}
 assert len(pairs) == 4 and pairs["Reduce/sum.py"]["kernelbenchx"] is None and pairs["Math/sqrt.py"]["assay"] is None
 assert pairs["SpatialOps/interpolate.py"]["differ"] and pairs["SpatialOps/interpolate.py"]["kernelbenchx"]["rows_of_sizes"] == 1
 ' || fail "the pairs as JSON"
+# Names of another system, in other letters, without an ending; and one file under two keys.
+python3 - "$work/out" <<'END'
+import json, sys
+norm = json.load(open(f"{sys.argv[1]}/mine/metrics.json"))["Quantization/layernorm_w8a8.py"]
+json.dump({"Quantization\\layernorm_w8a8.py": norm, "layernorm_W8A8.PY": norm, "layernorm_w8a8": {**norm, "exe_ok": False}},
+          open(f"{sys.argv[1]}/names.json", "w"))
+END
+"$assay" score mine --compare "$work/out/names.json" >"$work/text" || fail "compare: $(cat "$work/text")"
+grep -q "KernelBench-X: 3 files, call 3, exe 2, perf 2; Assay: 3 files, call 2, exe 1, perf 1" "$work/text" || fail "one file twice: $(cat "$work/text")"
+grep -q "3 files judged by both: 2 agree, 0 right only for KernelBench-X, 1 right only for Assay" "$work/text" || fail "names: $(cat "$work/text")"
 "$assay" score mine --compare "$work/out/self/summary.json" | grep -q "^exe *1 *3 *1 *3" || fail "a summary"
 printf '{"Math/abs.py": {"call_ok": 1, "exe_ok": true, "perf_ok": true}}' >"$work/odd.json"
 "$assay" score mine --compare "$work/odd.json" 2>"$work/text" && fail "a file that is none"
