@@ -12,7 +12,9 @@
 #                model of GPU in bench/results, and first takes what no other model's file has
 #   honest       every CUDA kernel of tools/tasks/honest_kernels.py and its twins, 20 seeds: OUT/kernelbenchx_seeds.json, which
 #                goes on in the same way
-#   kernels      the same kernels timed beside eager PyTorch at size05, for `assay score A B --devices`: OUT/kernels.jsonl
+#   honest_c     (processors only) likewise every C kernel of that tool, a bench for each two processors:
+#                OUT/kernelbenchx_seeds_c.json
+#   kernels      the CUDA kernels timed beside eager PyTorch at size05, for `assay score A B --devices`: OUT/kernels.jsonl
 #   level4       the models of transformers at full: OUT/level4_full.json, which goes on in the same way; last those models
 #                that passed on another model of GPU
 #   devices      functions in single operations of PyTorch (bench/devices) at size10 on the CPU and on the GPU, eager beside,
@@ -23,7 +25,7 @@
 #
 # KERNELBENCHX names a checkout of github.com/BonnieW05/KernelBenchX at fd41922, which graders and equivalence read.
 set -u
-[ $# -ge 3 ] || { sed -n 's/^# \{0,1\}//; 3,24p' "$0" >&2; exit 2; }
+[ $# -ge 3 ] || { sed -n 's/^# \{0,1\}//; 3,26p' "$0" >&2; exit 2; }
 programs=$(cd "$1" && pwd) || exit 2
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
@@ -75,6 +77,12 @@ honest() {
   "$python" tools/tasks/honest_kernels.py "$out/honest" --cuda
   part honest "$python" bench/gpu/seeds.py "$assay" "$out/kernelbenchx_seeds.json" "$out/honest" kernelbenchx \
     --seconds "$limit" --each "$each"
+}
+
+honest_c() {
+  "$python" tools/tasks/honest_kernels.py "$out/honest_c"
+  part honest_c "$python" bench/gpu/seeds.py "$assay" "$out/kernelbenchx_seeds_c.json" "$out/honest_c" kernelbenchx \
+    --seconds "$limit" --device cpu --each $((($(nproc) + 1) / 2))
 }
 
 kernels() { # benches of one run and store share the kernels between them
@@ -145,7 +153,7 @@ equivalence() {
 
 for wanted; do
   case $wanted in
-    ladders | honest | kernels | devices | level4 | graders | equivalence) "$wanted" ;;
+    ladders | honest | honest_c | kernels | devices | level4 | graders | equivalence) "$wanted" ;;
     *) echo "$0: no part is named $wanted" >&2 && exit 2 ;;
   esac
 done
