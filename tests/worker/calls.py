@@ -98,6 +98,17 @@ matmul = {"name": "matmul", "inputs": two, "task": "kernelbenchx/Q/matmul"}
 assert given("input", scaled, **matmul)[0] == {"input": 4}
 assert given("input, input_scale, eps=0", scaled, **matmul)[0] == {"input": 2, "input_scale": 2, "eps": 0}
 
+# What the task calls otherwise than the reference, as they are: the suite's numbers go with them, in any order.
+least = {"init": "; ; min(input, 1) ; min(input_tensor, dim, keepdim)", "name": "min", "inputs": {"input": OTHER},
+         "task": "kernelbenchx/R/min"}
+for head in ("input, dim, keepdim=False", "input, dim=None", "dim, input", "input_tensor, dim", "x, dim=0", "*, input, dim"):
+    found, _ = given(head, **least)
+    assert found.pop("dim") == 1 and 2 in found.values(), (head, found)
+assert given("vector, A, alpha", "; ; solve(A, b, 0.5) ; solve(A, y, alpha)", name="solve", task="kernelbenchx/L/solve",
+             inputs={"A": WEIGHT, "b": OTHER})[0] == {"vector": 2, "A": 1, "alpha": 0.5}
+assert given("alpha, b, A", "; ; solve(A, b, 0.5) ; solve(A, y, alpha)", name="solve", task="kernelbenchx/L/solve",
+             inputs={"A": WEIGHT, "b": OTHER})[0] == {"A": 1, "b": 2, "alpha": 0.5}
+
 # A dropout's choices: PyTorch's takes the task's, a parameter gets them, and numbers of the function's own are refused.
 DROP = "; ; drop(input) ; drop(input, p, training)"
 keep = {"input": OTHER, "keep": torch.tensor([[True, False, True]] * 2)}
