@@ -480,9 +480,12 @@ def results_of(value, expected):
     """What forward or the function returned, as a list of tensors of the right types and shapes."""
     import torch
     about = worker_call.Call.latest or "ModelNew.forward"
-    results = list(value) if isinstance(value, (tuple, list)) else [value]
+    several = isinstance(value, (tuple, list))
+    results = list(value) if several else [value]
     if len(results) != len(expected):
-        raise Complaint(f"it returned {len(results)} values, the task has {len(expected)} outputs", about)
+        said = f"{len(results)} values" if several else "nothing" if value is None else f"a {type(value).__name__}"
+        wanted = f"a tuple of the task's {len(expected)} outputs" if len(expected) > 1 else "the task's output alone"
+        raise Complaint(f"it returned {said}, and not {wanted}", about)
     for i, (result, out) in enumerate(zip(results, expected)):
         if not isinstance(result, torch.Tensor):
             raise Complaint(f"it returned a {type(result).__name__}, not a tensor", about)

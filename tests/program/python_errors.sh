@@ -125,7 +125,7 @@ said other raised "1:1: error: the file has no class ModelNew and no function ke
 import torch
 class Model(torch.nn.Module): pass
 E2
-said returns raised "3:5: error: it returned 2 values" <<'E2'
+said returns raised "3:5: error: it returned 2 values, and not the task.s output alone" <<'E2'
 import torch
 class ModelNew(torch.nn.Module):
     def forward(self, x):

@@ -9,6 +9,7 @@ import types
 import torch
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[1])))
+import worker
 import worker_call
 
 INPUT, WEIGHT, OTHER = (torch.full((2, 3), float(i)) for i in range(3))
@@ -118,4 +119,12 @@ assert dropped.tolist() == [[4.0, 0.0, 4.0]] * 2
 assert torch.nn.functional.dropout.__module__ == "torch.nn.functional", "it is PyTorch's again"
 assert given("input, keep", DROP, name="drop", task="kernelbenchx/Fusion/drop", inputs=keep)[0]["keep"] is True
 assert "keep" in refused("input, p=0.5", DROP, name="drop", task="kernelbenchx/Fusion/drop", inputs=keep)
+# What it returns in place of several outputs.
+for value, said in ((None, "nothing"), ({"values": INPUT}, "a dict"), ([INPUT] * 3, "3 values"), (INPUT, "a Tensor")):
+    try:
+        worker.results_of(value, [INPUT, INPUT])
+        raise AssertionError(value)
+    except worker.Complaint as why:
+        assert str(why) == f"it returned {said}, and not a tuple of the task's 2 outputs", why
+assert worker.results_of((INPUT, OTHER), [INPUT, INPUT]) == [INPUT, OTHER]
 print("functions are called as they should be")
