@@ -22,7 +22,7 @@ from loading import importer
 
 # Options, and how many symbols may vary at least. The importer finds all of them by itself.
 ASKED = {"affine_grid": ([], 1), "aspp": ([], 8), "blur_pool": ([], 3), "cbam": ([], 3), "contrastive_loss": ([], 3), "convnext_block": ([], 3),
-         "cross_attention": ([], 3), "decomposed": ([], 2), "embedding_sum": ([], 5), "encoder_layer": ([], 2),
+         "cross_attention": ([], 3), "cut_places": ([], 2), "decomposed": ([], 2), "embedding_sum": ([], 5), "encoder_layer": ([], 2),
          "fpn_merge": ([], 8), "gated_conv": ([], 2), "graph_layer": (["--eval"], 3), "gru_last": ([], 1),
          "highway": ([], 2), "linear_algebra": ([], 2), "inverted_residual": ([], 3), "losses": (["--fixed-sizes"], 0), "luma": ([], 2), "named_outputs": ([], 1),
          "patch_merging": ([], 3), "pixel_shuffle": ([], 3), "recurrent": (["--fixed-sizes"], 0),
