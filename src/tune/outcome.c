@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/outcome.h"
 
+#include <math.h>
+
 #include "judge/load.h"
 
 bool tune_is_doubtful(const struct assay_verdict *v, const struct tune_limits *limits) {
@@ -13,6 +15,11 @@ static enum store_trial_status timed(const struct assay_verdict *v, const struct
   if (!(limits->give_up_ns > 0) || v->timing.median_ns <= limits->give_up_ns)
     return STORE_TRIAL_OK;
   return tune_is_doubtful(v, limits) ? STORE_TRIAL_FAILED : STORE_TRIAL_SLOW;
+}
+
+bool tune_was_cut_in_vain(const struct store_trial *t, double best_ns, double give_up) {
+  static const double near = 1.1;
+  return t->status == STORE_TRIAL_SLOW && !(t->time_ns > fmin(near, give_up) * best_ns);
 }
 
 enum store_trial_status tune_outcome(const struct assay_verdict *v, const struct tune_limits *limits) {

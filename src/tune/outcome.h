@@ -20,4 +20,8 @@ enum store_trial_status tune_outcome(const struct assay_verdict *v, const struct
 // meanwhile (where the host's work is in a time), or its interval reaches down to that of the best.
 bool tune_is_doubtful(const struct assay_verdict *v, const struct tune_limits *limits);
 
+// Whether a `slow` trial was held against a time that is none any more: it took at most a tenth longer than what is now
+// the best of the search (NaN: nothing is), and less than it would be given up at today.
+bool tune_was_cut_in_vain(const struct store_trial *t, double best_ns, double give_up);
+
 #endif

@@ -336,6 +336,30 @@ static enum assay_status search(struct tuner *t, struct assay_error *err) {
   return status;
 }
 
+// The best time that the search itself has seen: a point that was judged in full since (retime) has another.
+static double best_of_search(const struct tuner *t) {
+  double best_ns = NAN;
+  for (int64_t i = 0; i < t->count; i++) {
+    const struct store_trial *trial = &t->trials[i];
+    if (trial->at_ns && trial->status == STORE_TRIAL_OK)
+      best_ns =
+          fmin(best_ns, isnan(trial->tuner_ns) ? trial->time_ns : trial->tuner_ns); // of a number and NaN: the number
+  }
+  return best_ns;
+}
+
+// What was cut off as slow next to a configuration that turned out to be wrong: it is to be tried again.
+static bool forget_cut_in_vain(struct tuner *t) {
+  double best_ns = best_of_search(t);
+  bool any = false;
+  for (int64_t i = 0; i < t->count; i++)
+    if (t->trials[i].at_ns && tune_was_cut_in_vain(&t->trials[i], best_ns, t->o->give_up)) {
+      t->trials[i].at_ns = 0;
+      any = true;
+    }
+  return any;
+}
+
 // Configurations that are right and have no time, since the machine was not steady then: the best may be among them.
 static bool forget_untimed(struct tuner *t) {
   bool any = false;
@@ -351,6 +375,13 @@ static bool forget_untimed(struct tuner *t) {
 static enum assay_status search_twice(struct tuner *t, struct assay_error *err) {
   enum assay_status status = search(t, err);
   return !status && !is_over(t) && forget_untimed(t) ? search(t, err) : status;
+}
+
+// The best was wrong: what was held against it, and not what is the best now, is tried again.
+static enum assay_status search_after_wrong(struct tuner *t, struct assay_error *err) {
+  t->best_ns = best_of_search(t);
+  t->best_high_ns = NAN;
+  return forget_cut_in_vain(t) && !is_over(t) ? search_twice(t, err) : ASSAY_OK;
 }
 
 // ---- the finalists
@@ -472,9 +503,11 @@ static enum assay_status judge_finalists(struct tuner *t, struct assay_error *er
       break;
     if (f.right && !isnan(f.ns))
       take_best(t, number, f.file, f.ns, f.id);
-    else if (!f.right)
+    else if (!f.right) {
       status = mark_wrong(t, number, err);
-    else if (!t->result->untimed_best[0])
+      if (!status)
+        status = search_after_wrong(t, err);
+    } else if (!t->result->untimed_best[0])
       snprintf(t->result->untimed_best, sizeof t->result->untimed_best, "%.300s is right, and judged in full it has %s",
                t->trials[number].configuration, f.why);
     if (t->result->best != number)
@@ -522,7 +555,8 @@ static void count_trials(const struct tuner *t) {
   for (int64_t i = 0; t->trials && i < t->count; i++) {
     left += t->trials[i].at_ns == 0;
     r->untimed += t->trials[i].status == STORE_TRIAL_FAILED;
-    r->tried += t->trials[i].at_ns != 0 || t->trials[i].status == STORE_TRIAL_FAILED;
+    r->tried += t->trials[i].at_ns != 0 || t->trials[i].status == STORE_TRIAL_FAILED ||
+                t->trials[i].status == STORE_TRIAL_SLOW; // to be tried again
   }
   r->count = t->count;
   r->complete = left == 0;
@@ -537,12 +571,14 @@ enum assay_status tuner_run(const struct tuner_options *o, struct tuner_result *
     status = assay_answers_open(ANSWER_BYTES, &t.answers, err);
   if (!status)
     status = read_trials(&t, err);
-  if (!status)
+  if (!status) {
+    forget_cut_in_vain(&t); // a process before this one may have ended when it had found the best wrong
     status = search_twice(&t, err);
-  count_trials(&t);
-  out->spent_ns = t.spent_ns;
+  }
   if (!status)
     status = judge_finalists(&t, err);
+  count_trials(&t);
+  out->spent_ns = t.spent_ns;
   if (!status && o->retime)
     status = retime(&t, err);
   assay_answers_close(t.answers);

@@ -123,6 +123,29 @@ factor by_input3 --seed 9 >"$work/factor3"
 expect 0 "constant factor" cat "$work/factor1"
 expect 0 "are identical" diff -sq "$work/factor1" "$work/factor2"
 expect 1 "differ" diff -sq "$work/factor1" "$work/factor3"
+# A fast configuration that is wrong at other shapes alone cuts off the right ones: when it was found wrong they are tried again.
+cat >"$work/tempting.c" <<'END'
+// assay: tune HOW 0,1,2
+#include <assay/candidate.h>
+#include <math.h>
+#ifndef HOW
+#define HOW 0
+#endif
+void assay_kernel(const struct assay_args *args) {
+  const float *g = args->inputs[0].data, *u = args->inputs[1].data;
+  float *y = args->outputs[0].data;
+  int64_t n = args->outputs[0].dims[0] * args->outputs[0].dims[1];
+  for (volatile int64_t i = HOW == 0 ? 60000000 : HOW == 1 ? 6000000 : 0; i > 0; i--)
+    ;
+  for (int64_t i = 0; i < n - (HOW == 2 && n != 64 * 384); i++)
+    y[i] = g[i] / (1 + expf(-g[i])) * u[i];
+}
+END
+tempted=("$assay" tune fusedops/swiglu/fp32_swiglu "$work/tempting.c" --threads 1 --finalists 1 --parallel 1 --run tempted)
+expect 0 "^best: HOW=1 " "${tempted[@]}"
+expect 0 "HOW=2', 'wrong'" sqlite "$ASSAY_STORE" "SELECT configuration, status FROM trial WHERE run = ? ORDER BY configuration" tempted
+"${tempted[@]}" --progress lines >"$work/tempted" 2>&1 # nothing is left to try
+expect 0 "^0$" sh -c 'grep -c "^[0-9]*/3 " "$1" || true' sh "$work/tempted"
 # In a comparison of makers the search's points are timed anew if that is asked, too.
 sed 's/ROWS 4,1,8/ROWS 4,1/; s/LANES 8,1,4/LANES 8/' "$source/tests/tuning/matmul.c" >"$work/few.c"
 compared() { # compared RUN [OPTION]: whether a trial was

@@ -41,6 +41,20 @@ static void a_quiet_machine(void **state) {
   assert_int_equal(tune_outcome(&v, &limits), STORE_TRIAL_FAILED);
 }
 
+// What a wrong configuration cut off is tried again, if it is near what is the best then.
+static void cut_by_what_was_wrong(void **state) {
+  (void)state;
+  struct store_trial t = {.status = STORE_TRIAL_SLOW, .time_ns = 1090};
+  assert_true(tune_was_cut_in_vain(&t, 1000, 1.5));
+  assert_true(tune_was_cut_in_vain(&t, NAN, 1.5)); // nothing is left
+  assert_false(tune_was_cut_in_vain(&t, 980, 1.5));
+  assert_false(tune_was_cut_in_vain(&t, 1000, 1.05)); // as slow as that it would be cut off again
+  t.status = STORE_TRIAL_OK;
+  assert_false(tune_was_cut_in_vain(&t, 1000, 1.5));
+  t = (struct store_trial){.status = STORE_TRIAL_WRONG, .time_ns = NAN};
+  assert_false(tune_was_cut_in_vain(&t, 1000, 1.5));
+}
+
 // Others had a quarter of the processors: the time is not held against the configuration.
 static void a_busy_machine(void **state) {
   (void)state;
@@ -88,8 +102,8 @@ static void what_is_not_right(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_quiet_machine),        cmocka_unit_test(a_busy_machine),    cmocka_unit_test(a_plan),
-      cmocka_unit_test(intervals_that_overlap), cmocka_unit_test(what_is_not_right),
+      cmocka_unit_test(a_quiet_machine), cmocka_unit_test(cut_by_what_was_wrong),  cmocka_unit_test(a_busy_machine),
+      cmocka_unit_test(a_plan),          cmocka_unit_test(intervals_that_overlap), cmocka_unit_test(what_is_not_right),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
