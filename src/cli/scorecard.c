@@ -14,23 +14,25 @@
 
 // Lines of the candidates that somebody wrote: none where the maker wrote them for one shape (baselines).
 static double lines_of(const struct side *s, int maker) {
-  double lines[256];
+  double *lines = base_calloc(s->n + 1, sizeof *lines), median = NAN;
   int n = 0;
-  for (size_t i = 0; i < s->n && n < 256; i++) {
+  for (size_t i = 0; i < s->n && lines; i++) {
     const struct side_result *r = &s->shapes[i].results[maker];
     char *text = NULL;
     size_t size = 0;
     struct assay_error ignored = {0};
     if (!r->asked || r->refusal)
       continue;
-    lines[n] = 0;
     if (!cli_is_baseline(r->label) && file_read(r->file, FORM_MOST_BYTES, &text, &size, &ignored) == ASSAY_OK)
       for (size_t k = 0; k < size; k++)
         lines[n] += text[k] == '\n' && k > 0 && text[k - 1] != '\n';
     base_free(text);
     n++;
   }
-  return n > 0 ? stats_median(lines, n) : NAN;
+  if (n > 0)
+    median = stats_median(lines, n);
+  base_free(lines);
+  return median;
 }
 
 static double right_part(const struct side *s, int maker) {
@@ -59,37 +61,69 @@ static double speed_part(const struct side *s, int maker) {
   return mean;
 }
 
-struct devices {
-  int n, right[8], asked[8];
-  char names[8][64];
+// A shape on one device, as the newest verdict says that a maker's run has of it.
+struct device_shape {
+  const char *device, *task, *workload;
+  bool right;
 };
 
-static bool count_device(void *arg, const struct store_verdict *v) {
-  struct devices *d = arg;
-  int i = 0;
-  while (i < d->n && strcmp(d->names[i], v->device) != 0)
+struct device_shapes {
+  struct arena arena;
+  struct device_shape *all;
+  size_t n, capacity;
+};
+
+static bool take_device_shape(void *arg, const struct store_verdict *v) {
+  struct device_shapes *d = arg;
+  size_t i = 0;
+  if (v->reason == ASSAY_REASON_JUDGE_FAILED)
+    return true;
+  while (i < d->n && (strcmp(d->all[i].device, v->device) != 0 || strcmp(d->all[i].workload, v->workload) != 0 ||
+                      strcmp(d->all[i].task, v->task) != 0))
     i++;
-  if (i == d->n && d->n < 8)
-    snprintf(d->names[d->n++], sizeof d->names[0], "%.60s", v->device);
-  if (i < 8) {
-    d->asked[i]++;
-    d->right[i] += v->reason == ASSAY_REASON_PASS;
+  if (i == d->n && i == d->capacity) {
+    struct device_shape *more = arena_grow(&d->arena, d->all, d->n, &d->capacity, sizeof *more);
+    if (!more)
+      return false;
+    d->all = more;
   }
-  return true;
+  if (i == d->n)
+    d->all[d->n++] = (struct device_shape){.device = arena_strdup(&d->arena, v->device),
+                                           .task = arena_strdup(&d->arena, v->task),
+                                           .workload = arena_strdup(&d->arena, v->workload)};
+  struct device_shape *shape = &d->all[i];
+  shape->right = v->reason == ASSAY_REASON_PASS;
+  return shape->device && shape->task && shape->workload;
 }
 
-// On the worst of the devices that the maker's run has verdicts of, of two at least.
+// The part of a device's shapes that is right.
+static double right_on(const struct device_shapes *d, const char *device) {
+  int asked = 0, right = 0;
+  for (size_t i = 0; i < d->n; i++) {
+    bool here = strcmp(d->all[i].device, device) == 0;
+    asked += here;
+    right += here && d->all[i].right;
+  }
+  return (double)right / asked;
+}
+
+// On the worst of the devices that the maker's run has verdicts of, of two at least. A kernel that was replaced counts
+// as what replaced it.
 static double portable_part(const struct side *s, int maker) {
   char run[SIDE_RUN_BYTES];
-  struct devices d = {0};
+  struct device_shapes d = {0};
   struct assay_error ignored = {0};
   double worst = 1;
+  bool several = false;
   side_run_of(s, maker, run);
-  if (store_each(s->store, run, count_device, &d, &ignored) != ASSAY_OK || d.n < 2)
-    return NAN;
-  for (int i = 0; i < d.n; i++)
-    worst = fmin(worst, (double)d.right[i] / d.asked[i]);
-  return worst;
+  if (store_each(s->store, run, take_device_shape, &d, &ignored) != ASSAY_OK)
+    d.n = 0;
+  for (size_t i = 0; i < d.n; i++) {
+    several = several || strcmp(d.all[i].device, d.all[0].device) != 0;
+    worst = fmin(worst, right_on(&d, d.all[i].device));
+  }
+  arena_release(&d.arena);
+  return several ? worst : NAN;
 }
 
 static double making_s(const struct side *s, int maker) {

@@ -93,6 +93,24 @@ printf '%s\n' "// assay: task fusedops/softmax/fp32_softmax" "#include <assay/ca
   "void assay_kernel(const struct assay_args *args) { (void)args; __builtin_trap(); }" >"$work/trap.c"
 expect 0 "^files:.*/trap.c, fusedops/softmax/fp32_softmax ragged0 and 1 more: .*workload ragged0$" "$assay" compare fusedops/softmax/fp32_softmax --with "files:$work/trap.c" \
   --workload 'ragged[01]' --device cpu --no-probes --threads 2 --run trap
+# Portability is of what the maker has now: a file that was wrong and was mended counts as mended, on the device that it is of.
+if "$assay" doctor | grep -q '^device opencl *ok'; then
+  mkdir "$work/both"
+  sed 's/^\(.*assay:\) tune \([A-Z]*\) \([0-9]*\).*/\1 let \2 = \3/; /constraint/d' "$source/tests/tuning/swiglu.cl" >"$work/both/swiglu.cl"
+  printf '%s\n' "// assay: task fusedops/swiglu/fp32_swiglu" "#include <assay/candidate.h>" "#include <math.h>" \
+    "void assay_kernel(const struct assay_args *args) { const float *g = args->inputs[0].data, *u = args->inputs[1].data; float *y = args->outputs[0].data;" \
+    "for (int64_t i = 0; i < args->outputs[0].dims[0] * args->outputs[0].dims[1] - MISSING; i++) y[i] = g[i] / (1 + expf(-g[i])) * u[i]; }" >"$work/swiglu.in"
+  portable() { # portable DEVICE: the letter when it was judged there, too
+    "$assay" compare fusedops/swiglu/fp32_swiglu --with "$work/both" --workload 'ragged[01]' --device "$1" --threads 2 --no-probes --checks 1 \
+      --samples 12 --run both --json >"$work/letters.json"
+    value "$work/letters.json" "*[x for c in o['scorecard'] if c['criterion'] == 'portability' for x in (c['letter'], c['number'])]"
+  }
+  sed 's/MISSING/1/' "$work/swiglu.in" >"$work/both/swiglu.c"
+  expect 0 "^None None$" portable cpu
+  expect 0 "^E 0.0$" portable opencl
+  sed 's/MISSING/0/' "$work/swiglu.in" >"$work/both/swiglu.c"
+  expect 0 "^A 1.0$" portable cpu
+fi
 # A run of the store as a maker.
 expect 0 "pass" "$assay" bench fusedops/softmax/fp32_softmax --from "$source/tests/fusedops" --run mine --no-timing --no-probes --threads 2 --workload ragged1
 expect 0 "run:mine +1 of 1" "$assay" compare fusedops/softmax/fp32_softmax --with run:mine --workload ragged1 --samples 12 --threads 2
