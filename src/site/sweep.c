@@ -127,6 +127,7 @@ static bool take_verdict(void *arg, const struct store_verdict *v) {
                              .hash = arena_strdup(a, v->candidate_hash),
                              .detail = publish_text(a, v->detail),
                              .maker = r->maker,
+                             .age = s->n_read++,
                              .reason = v->reason,
                              .right = v->reason == ASSAY_REASON_PASS && !v->suspicious,
                              .unstable = v->unstable,
@@ -202,9 +203,7 @@ static void take_cell(struct sweep *s, const struct sweep_cell *c) {
                                   .bytes = known(c->bytes),
                                   .winner = -1};
   }
-  const struct sweep_cell *before = shape->cells[c->maker];
-  double own = sweep_time(c), other = sweep_time(before);
-  if (!before || own < other || (!isnan(own) && isnan(other)) || (c->right && !before->right))
+  if (!shape->cells[c->maker] || c->age > shape->cells[c->maker]->age)
     shape->cells[c->maker] = c;
 }
 

@@ -14,14 +14,14 @@ enum assay_status sweeps_digest(struct site *site, struct buf *all, struct assay
 // A verdict of a maker's. The site's rows have one for each task and candidate; here every workload has its own.
 struct sweep_cell {
   const char *task, *workload, *device, *candidate, *hash, *detail;
-  int maker;
+  int maker, age; // age: its place among the sweep's verdicts, higher is newer
   enum assay_reason reason;
   bool right, unstable;                   // right: and its time, if it has one, is not suspicious
   double time_ns, floor_ns, flops, bytes; // NaN: none
   struct interval time;
 };
 
-// One shape on one device; of each maker its fastest right verdict there, else one that failed, else NULL.
+// One shape on one device; of each maker its newest verdict there, as `assay compare` shows it, else NULL.
 struct sweep_shape {
   const char *task, *workload, *device;
   double flops, bytes;
@@ -36,6 +36,7 @@ struct sweep {
   struct sweep_cell *cells;
   int n_cells;
   size_t capacity;
+  int n_read;                 // verdicts, those included that a newer one of the same candidate has replaced
   struct sweep_shape *shapes; // by task, device and size
   int n;
   int looks[SITE_SWEEP_MAKERS]; // of each maker's line in all charts, from 1: who is fastest most often comes first

@@ -111,6 +111,19 @@ if "$assay" doctor | grep -q '^device opencl *ok'; then
   sed 's/MISSING/0/' "$work/swiglu.in" >"$work/both/swiglu.c"
   expect 0 "^A 1.0$" portable cpu
 fi
+# On the page, too, a maker has what it came to last, and not a right file that it no longer offers.
+mkdir "$work/moved"
+printf '%s\n' "// assay: task fusedops/swiglu/fp32_swiglu" "#include <assay/candidate.h>" "#include <math.h>" \
+  "void assay_kernel(const struct assay_args *args) { const float *g = args->inputs[0].data, *u = args->inputs[1].data; float *y = args->outputs[0].data;" \
+  "for (int64_t i = 0; i < args->outputs[0].dims[0] * args->outputs[0].dims[1]; i++) y[i] = g[i] / (1 + expf(-g[i])) * u[i]; }" >"$work/moved/right.c"
+cp "$work/moved/right.c" "$work/twin.c"
+moved=("$assay" compare fusedops/swiglu/fp32_swiglu --with "$work/moved,$work/twin.c" --workload ragged1 --device cpu --threads 2 --no-probes
+  --checks 1 --samples 12 --run moved)
+expect 0 "moved +1 of 1 " "${moved[@]}"
+sed 's/i = 0/i = 1/' "$work/moved/right.c" >"$work/moved/a_wrong.c"
+expect 0 "moved +0 of 1 " "${moved[@]}"
+expect 0 "written" "$assay" report --html "$work/site"
+expect 0 "/<wbr>moved</bdi></th><td class=\"r\">0</td><td class=\"r\">1</td>" cat "$work/site/c/moved.html"
 # A run of the store as a maker.
 expect 0 "pass" "$assay" bench fusedops/softmax/fp32_softmax --from "$source/tests/fusedops" --run mine --no-timing --no-probes --threads 2 --workload ragged1
 expect 0 "run:mine +1 of 1" "$assay" compare fusedops/softmax/fp32_softmax --with run:mine --workload ragged1 --samples 12 --threads 2
