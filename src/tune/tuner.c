@@ -377,11 +377,13 @@ static enum assay_status search_twice(struct tuner *t, struct assay_error *err) 
   return !status && !is_over(t) && forget_untimed(t) ? search(t, err) : status;
 }
 
-// The best was wrong: what was held against it, and not what is the best now, is tried again.
+// The best was wrong: what was held against it, and not what is the best now, is tried again; so is what has no time,
+// which may be for its interval's reaching that of the wrong one.
 static enum assay_status search_after_wrong(struct tuner *t, struct assay_error *err) {
   t->best_ns = best_of_search(t);
   t->best_high_ns = NAN;
-  return forget_cut_in_vain(t) && !is_over(t) ? search_twice(t, err) : ASSAY_OK;
+  bool cut = forget_cut_in_vain(t), untimed = forget_untimed(t);
+  return (cut || untimed) && !is_over(t) ? search(t, err) : ASSAY_OK;
 }
 
 // ---- the finalists
