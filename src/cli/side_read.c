@@ -75,7 +75,7 @@ static double take_log(struct side *s, int m, const struct side_shape *shape, co
   if (!format || !text || !text[0])
     return 0;
   // A table begins somewhere in the text, and its reader knows it by its first line.
-  const char *head = strcmp(format, "helion") == 0 ? strstr(text, TUNE_LOG_HELION_HEAD) : text;
+  const char *head = strcmp(format, "helion") == 0 ? tune_log_helion_head(text) : text;
   if (!head)
     return 0;
   side_tuning_run_of(s, m, run);
@@ -83,7 +83,10 @@ static double take_log(struct side *s, int m, const struct side_shape *shape, co
   const struct tune_log_about about = {
       .run = run, .task = shape->task, .workload = shape->workload, .device = reading->device, .file = about_file};
   struct taking taking = {.s = s, .r = reading->r};
-  (void)tune_log_read(&(struct tune_log){format, head, strlen(head)}, &about, put_trial, &taking, &n, &ignored);
+  if (store_begin_trials(s->store, &ignored) == ASSAY_OK) {
+    (void)tune_log_read(&(struct tune_log){format, head, strlen(head)}, &about, put_trial, &taking, &n, &ignored);
+    (void)store_end_trials(s->store, ASSAY_OK, &ignored); // what was read
+  }
   return taking.end_s;
 }
 

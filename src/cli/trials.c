@@ -253,7 +253,11 @@ static enum assay_status read_log(const struct arguments *a, struct store *store
   if (!status)
     status = file_read(a->read, TUNE_LOG_MOST_BYTES, &text, &n, err);
   if (!status)
+    status = store_begin_trials(store, err);
+  if (!status) {
     status = tune_log_read(&(struct tune_log){a->format, text, n}, &about, put_trial, store, &trials, err);
+    status = store_end_trials(store, status, err);
+  }
   base_free(text);
   if (!status)
     fprintf(stderr, "assay: %lld trials read from %s\n", (long long)trials, a->read);

@@ -55,6 +55,14 @@ enum assay_status store_put_trial(struct store *s, const struct store_trial *t, 
   return status;
 }
 
+enum assay_status store_begin_trials(struct store *s, struct assay_error *err) {
+  return db_begin(s, err);
+}
+
+enum assay_status store_end_trials(struct store *s, enum assay_status status, struct assay_error *err) {
+  return db_end(s, status, err);
+}
+
 static void read_trial(sqlite3_stmt *st, struct store_trial *out) {
   int at = 0;
   memset(out, 0, sizeof *out);

@@ -52,6 +52,11 @@ struct store_trial {
 // Stores a trial, in the place of one with the same run, task, workload, device, maker and number.
 enum assay_status store_put_trial(struct store *s, const struct store_trial *t, struct assay_error *err);
 
+// Trials that are put between these two are stored together, which takes a fraction of the time: all of them, or none
+// where `status`, what came of putting them, is a failure. store_end_trials returns the first failure.
+enum assay_status store_begin_trials(struct store *s, struct assay_error *err);
+enum assay_status store_end_trials(struct store *s, enum assay_status status, struct assay_error *err);
+
 // Calls visit for the trials of a run (NULL: of all), by task, workload, device, maker and number; stops when it
 // returns false.
 typedef bool store_visit_trial(void *arg, const struct store_trial *t);

@@ -13,6 +13,7 @@ static const struct tune_log_format *const formats[] = {
 #undef ROW
 };
 enum { N_FORMATS = sizeof formats / sizeof *formats };
+static const double MOST_NS = 1e16; // a hundred days and more
 
 struct store_trial tune_log_trial(const struct tune_log_reader *r, const char *maker) {
   const struct tune_log_about *a = r->about;
@@ -35,7 +36,12 @@ enum assay_status tune_log_emit(struct tune_log_reader *r, const struct store_tr
   if (r->n == TUNE_LOG_MOST_TRIALS)
     return error_set(err, ASSAY_ERR_LIMIT, "a log of more than %d trials", TUNE_LOG_MOST_TRIALS);
   r->n++;
-  return r->put(r->arg, t, err);
+  struct store_trial own = *t;
+  if (own.tuner_ns > MOST_NS) { // no kernel takes that long: a stranger's figure
+    own.tuner_ns = NAN;
+    own.status = own.status == STORE_TRIAL_OK ? STORE_TRIAL_FAILED : own.status;
+  }
+  return r->put(r->arg, &own, err);
 }
 
 int tune_log_cells(char *line, char **cells, int most) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trials that other tuners leave in their logs. Each format is a file of its own, log_NAME.c, with one row here.
 //
-//   helion      HELION_AUTOTUNE_LOG's CSV: run_id,timestamp_s,config_id,generation,status,perf_ms,compile_time_s,config
+//   helion      HELION_AUTOTUNE_LOG's CSV, whose first line names its columns: timestamp_s, status, perf_ms,
+//               compile_time_s, config, and others
 //   helion_text what its search prints: "[43s] Generation 1 complete: error=25 ok=79 min=0.1161 ... best=Config(...)"
 //   inductor    what max-autotune logs: "AUTOTUNE mm(...)", a line for each choice, "benchmarking takes X seconds and Y
 //               seconds precompiling for N choices"
@@ -19,8 +20,8 @@
 
 #include "store/trial.h"
 
-// A Helion log's first line.
-#define TUNE_LOG_HELION_HEAD "run_id,timestamp_s,config_id,generation,status,perf_ms,compile_time_s,config"
+// Where in the text a line names the columns of a Helion log; NULL: nowhere.
+const char *tune_log_helion_head(const char *text);
 
 enum { TUNE_LOG_MOST_BYTES = 64 << 20, TUNE_LOG_MOST_TRIALS = 1 << 20 };
 

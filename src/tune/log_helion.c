@@ -8,10 +8,50 @@
 
 #include "tune/log.h"
 
-enum { RUN_ID, TIMESTAMP, CONFIG_ID, GENERATION, STATUS, PERF, COMPILE_TIME, CONFIG, COLUMNS };
+// What is read of a row. Helion's versions have further columns, in orders of their own, from the oldest on:
+//
+//   timestamp_s,config_index,generation,status,perf_ms,compile_time_s,config
+//   run_id,kernel_id,sample_id,timestamp_s,config_index,generation,status,perf_ms,compile_time_s,decorator,config
+//   run_id,timestamp_s,config_id,generation,status,perf_ms,compile_time_s,config
+enum column { RUN_ID, TIMESTAMP, STATUS, PERF, COMPILE_TIME, CONFIG, COLUMNS };
+enum { MOST_CELLS = 32, LINE_BYTES = 1 << 14 };
+
+struct layout {
+  int at[COLUMNS]; // -1: there is none
+  int cells;       // of a whole row
+};
+
+// The columns that a head of this line names. RUN_ID may be missing.
+static bool read_head(char *line, struct layout *l) {
+  static const char *const names[COLUMNS] = {"run_id", "timestamp_s", "status", "perf_ms", "compile_time_s", "config"};
+  char *cells[MOST_CELLS];
+  l->cells = tune_log_cells(line, cells, MOST_CELLS);
+  for (int c = 0; c < COLUMNS; c++) {
+    l->at[c] = -1;
+    for (int i = 0; i < l->cells; i++)
+      if (strcmp(cells[i], names[c]) == 0)
+        l->at[c] = i;
+    if (l->at[c] < 0 && c != RUN_ID)
+      return false;
+  }
+  return true;
+}
+
+const char *tune_log_helion_head(const char *text) {
+  char line[LINE_BYTES];
+  struct layout ignored;
+  const char *end = text + strlen(text);
+  for (const char *p = text, *start = p; tune_log_line(&p, end, line, sizeof line); start = p)
+    if (strstr(line, "timestamp_s") && read_head(line, &ignored))
+      return start;
+  return NULL;
+}
 
 static bool is(const char *text, size_t n) {
-  return tune_log_starts(text, n, TUNE_LOG_HELION_HEAD);
+  char line[LINE_BYTES];
+  struct layout ignored;
+  const char *p = text;
+  return tune_log_line(&p, text + n, line, sizeof line) && read_head(line, &ignored);
 }
 
 static enum store_trial_status status_of(const char *text) {
@@ -55,6 +95,7 @@ static double since_of(struct reading *g, const char *run, double at_s, double c
   return fmin(g->before_s + fmax(at_s - g->first_s, 0), 1e8);
 }
 
+// `cells`: by enum column.
 static enum assay_status put_row(struct tune_log_reader *r, struct reading *g, char *const *cells,
                                  struct assay_error *err) {
   struct store_trial t = tune_log_trial(r, "helion");
@@ -85,21 +126,31 @@ static bool is_whole(const char *line) {
   return !quoted;
 }
 
+// The row's cells in the order of enum column; false: it is cut off, or is none of a trial that ended.
+static bool read_row(char *line, const struct layout *l, char **out) {
+  static char none[] = "";
+  char *cells[MOST_CELLS];
+  if (!is_whole(line) || tune_log_cells(line, cells, MOST_CELLS) != l->cells)
+    return false;
+  for (int c = 0; c < COLUMNS; c++)
+    out[c] = l->at[c] < 0 ? none : cells[l->at[c]];
+  return strcmp(out[STATUS], "started") != 0 && strcmp(out[STATUS], "status") != 0;
+}
+
 static enum assay_status read_log(struct tune_log_reader *r, const char *text, size_t n, struct assay_error *err) {
-  enum { LINE_BYTES = 1 << 14 };
   char line[LINE_BYTES], *cells[COLUMNS];
   const char *p = text, *end = text + n;
   struct reading g = {.first_s = NAN};
+  struct layout layout;
   enum assay_status status = ASSAY_OK;
-  if (!is(text, n))
-    return error_set(err, ASSAY_ERR_SYNTAX, "%s is no log of Helion: its first line is not `%s`", r->about->file,
-                     TUNE_LOG_HELION_HEAD);
-  tune_log_line(&p, end, line, sizeof line);
-  while (!status && tune_log_line(&p, end, line, sizeof line)) {
-    if (is_whole(line) && tune_log_cells(line, cells, COLUMNS) == COLUMNS && strcmp(cells[STATUS], "started") != 0 &&
-        strcmp(cells[STATUS], "status") != 0)
+  if (!tune_log_line(&p, end, line, sizeof line) || !read_head(line, &layout))
+    return error_set(err, ASSAY_ERR_SYNTAX,
+                     "%s is no log of Helion: its first line does not name the columns timestamp_s, status, perf_ms, "
+                     "compile_time_s and config",
+                     r->about->file);
+  while (!status && tune_log_line(&p, end, line, sizeof line))
+    if (read_row(line, &layout, cells))
       status = put_row(r, &g, cells, err);
-  }
   return status;
 }
 

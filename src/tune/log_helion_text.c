@@ -181,7 +181,8 @@ static void read_words(struct search *s, const char *p) {
     p += used;
     if (strcmp(name, "min") == 0)
       g->best_ms = value;
-    else if (strcmp(name, "mid") != 0 && strcmp(name, "max") != 0 && value >= 0 && value < MOST_CONFIGURATIONS)
+    else if (strcmp(name, "mid") != 0 && strcmp(name, "max") != 0 && strcmp(name, "replaced") != 0 && value >= 0 &&
+             value < MOST_CONFIGURATIONS)
       g->counted += (long)value;
     p += strspn(p, " |");
   }

@@ -8,7 +8,8 @@
 //
 // TORCH_LOGS puts "V0730 15:44:26.245000 266432 torch/_inductor/select_algorithm.py:2010] [0/0] " before each of them.
 //
-// (before PyTorch 2.6 without the number of choices, before 2.4 "SingleProcess AUTOTUNE takes 4.2 seconds"; where
+// (before PyTorch 2.6 without the number of choices, before 2.4 "SingleProcess AUTOTUNE takes 4.2 seconds", and before
+// 2.1 with "s" behind the milliseconds of a choice, "0.0072s 100.0%"; where
 // choices are screened beforehand "... for 36 choices and 0.5 seconds prescreening").
 //
 // The lines are sorted by time and only the best ten are there, so the order of trials is not known: all of a block end
@@ -77,11 +78,12 @@ static struct writer *writer_of(struct writers *w, const char *who) {
   return &w->all[w->n++];
 }
 
-// "  NAME 0.0072 ms 100.0% ..."
+// "  NAME 0.0072 ms 100.0% ...", or "0.0072s", which means milliseconds too
 static bool read_choice(const char *line, char *name, size_t size, double *ms) {
   char unit[8], form[32];
   snprintf(form, sizeof form, " %%%zus %%lf %%7s", size - 1);
-  return sscanf(line, form, name, ms, unit) == 3 && strcmp(unit, "ms") == 0 && *ms > 0 && isfinite(*ms);
+  return sscanf(line, form, name, ms, unit) == 3 && (strcmp(unit, "ms") == 0 || strcmp(unit, "s") == 0) && *ms > 0 &&
+         isfinite(*ms);
 }
 
 // A choice that this writer's block has in the line.

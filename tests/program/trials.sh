@@ -62,6 +62,48 @@ expect 0 "8 trials read" "$assay" trials --read "$logs/mixed.log" --run mixed --
 expect 0 "^helion failed 3, helion ok 1, inductor_max ok 1, inductor_max summary 2, triton summary 1$" statuses mixed
 expect 0 "^\[\['helion', 3.0, 300000.0\], \['inductor_max', 9.6155, 2100.0\], \['triton', 161.22, None\]\]$" python3 -c "import json, subprocess, sys
 print([[c['maker'], round(c['seconds'], 4), c['best_ns']] for c in json.loads(subprocess.run([sys.argv[1], 'trials', 'mixed', '--json'], stdout=-1).stdout)['curves']])" "$assay"
+# Other versions: Helion's CSV names its columns, and has had more and fewer; what evolution replaces is no configuration more;
+# the first Inductor wrote "s" behind milliseconds, and all digits of its seconds.
+for version in first wide; do
+  python3 - "$logs/helion.csv" $version >"$work/$version.csv" <<'END'
+import csv, sys
+rows = [r for r in csv.reader(open(sys.argv[1])) if len(r) == 8]
+out = csv.writer(sys.stdout)
+for n, (run, at, config_id, generation, status, perf, compile_s, config) in enumerate(rows):
+    head = n == 0
+    index = "config_index" if head else str(n)
+    end = [at, index, generation, status, perf, compile_s]
+    out.writerow(end + [config] if sys.argv[2] == "first" else
+                 [run, "kernel_id" if head else "k1", "sample_id" if head else "s", *end, "decorator" if head else f"@helion.kernel({config}, \"x\")", config])
+END
+  expect 0 "6 trials read" "$assay" trials --read "$work/$version.csv" --run helion_$version --task "$version" --workload size01 helion_$version
+  expect 0 "^6 3 38.0 100000.0$" curve helion_$version "c['tried'], c['timed'], c['seconds'], c['best_ns']"
+done
+cat >"$work/evolution.log" <<'END'
+[0s] Starting DifferentialEvolutionSearch with population=4, generations=2, crossover_rate=0.8
+[8s] Initial population (initial_population=FROM_RANDOM):
+error=1 ok=7 | min=0.2000 mid=0.3548 max=3.5272
+best:
+  block_sizes = [64, 32]
+[20s] Generation 1 complete: replaced=3
+ok=4 | min=0.1500 mid=0.1800 max=0.2000
+best:
+  block_sizes = [128, 32]
+END
+expect 0 "12 trials read" "$assay" trials --read "$work/evolution.log" --run evolution --task r --workload s evolution
+expect 0 "^helion failed 10, helion ok 2$" statuses evolution
+cat >"$work/old.log" <<'END'
+AUTOTUNE ref_mm_plus_mm(2048x64, 64x1536, 2048x64, 64x1536)
+  triton_mm_plus_mm_0 0.0276s 100.0%
+  triton_mm_plus_mm_6 0.0287s 96.4%
+  ref_mm_plus_mm 0.0389s 71.1%
+SingleProcess AUTOTUNE takes 9.04686689376831 seconds
+END
+expect 0 "3 trials read" "$assay" trials --read "$work/old.log" --run old --task t --workload u old
+expect 0 "^9.04687 27600.0 triton_mm_plus_mm_0$" curve old "round(c['seconds'], 5), c['best_ns'], c['curve'][0]['configuration']"
+sed 's/0.0276s/9e30s/' "$work/old.log" >"$work/long.log" # no kernel takes so long
+expect 0 "3 trials read" "$assay" trials --read "$work/long.log" --run long --task t --workload u long
+expect 0 "^3 2 28700.0$" curve long "c['tried'], c['timed'], c['best_ns']"
 iconv -f UTF-8 -t UTF-16LE "$logs/triton.log" | sed '1s/^/\xff\xfe/' >"$work/wide.log" # as PowerShell redirects
 expect 0 "2 trials read" "$assay" trials --read "$work/wide.log" --run wide "${about[@]}" wide
 # Helion's best is slower than what Triton's autotuner found: another's time is not reached.
@@ -69,7 +111,7 @@ expect 0 "within 2 %: not reached" "$assay" trials helion
 expect 2 "no trials of a run .helio.; did you mean helion" "$assay" trials helio
 expect 2 "is no log of a tuner" "$assay" trials --read "$source/README.md"
 printf 'run_id,timestamp_s,config_id,generation,status,perf_ms,compile_time_s,config\n' >"$work/empty.csv"
-expect 2 "is no log of Helion: its first line is not" "$assay" trials --read "$source/README.md" --format helion
+expect 2 "is no log of Helion: its first line does not name" "$assay" trials --read "$source/README.md" --format helion
 expect 2 "is no table of published runs" "$assay" trials --read "$source/README.md" --format published
 expect 2 "nothing in it is a trial of helion" "$assay" trials --read "$work/empty.csv"
 # What has trials alone is a run, too.

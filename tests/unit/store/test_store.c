@@ -1127,6 +1127,23 @@ static void trials_come_back(void **state) {
   store_close(s);
 }
 
+static void trials_are_stored_together(void **state) {
+  (void)state;
+  struct assay_error err = {0};
+  struct store *s = must_open();
+  char seen[200] = "";
+  static const enum assay_status ends[] = {ASSAY_OK, ASSAY_ERR_LIMIT};
+  for (int i = 0; i < 2; i++) {
+    struct store_trial t = example_trial(i, 50);
+    assert_int_equal(store_begin_trials(s, &err), ASSAY_OK);
+    assert_int_equal(store_put_trial(s, &t, &err), ASSAY_OK);
+    assert_int_equal(store_end_trials(s, ends[i], &err), ends[i]);
+  }
+  assert_int_equal(store_each_trial(s, "run", see_trial, seen, &err), ASSAY_OK);
+  assert_string_equal(seen, "run/tune/0/ok/50/1 "); // of the second, which failed, there is none
+  store_close(s);
+}
+
 static void verdicts_are_found(void **state) {
   (void)state;
   struct assay_error err = {0};
@@ -1201,6 +1218,7 @@ int main(void) {
       TEST(version_6_is_taken_over),
       TEST(steps_come_back),
       TEST(trials_come_back),
+      TEST(trials_are_stored_together),
       TEST(verdicts_are_found),
       TEST(schema_is_pinned),
   };
