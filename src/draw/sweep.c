@@ -38,7 +38,11 @@ static void describe(const struct draw_sweep *c, struct buf *desc) {
     char y[48], x[48];
     if (best)
       buf_printf(desc, " %s: %s %s at %s.", c->lines[i].label, c->steps ? "best" : "at most",
-                 score_number(best->y, best->y < 10 ? 3 : 0, y, sizeof y),
+                 score_number(best->y,
+                              best->y < 1    ? score_decimals(best->y, NAN)
+                              : best->y < 10 ? 3
+                                             : 0,
+                              y, sizeof y),
                  score_number(best->x, score_decimals(best->x, NAN), x, sizeof x));
   }
 }

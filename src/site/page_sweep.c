@@ -133,7 +133,8 @@ static void put_shape(struct html *w, struct frame_table *t, const struct site_s
   table_row_begin(w, t, NULL);
   table_text(w, t, shape->workload);
   put_fastest(w, t, s, shape);
-  table_number(w, t, shape->winner < 0 ? NAN : rate_of(shape, sweep_best(shape), flops), 1);
+  double rate = shape->winner < 0 ? NAN : rate_of(shape, sweep_best(shape), flops);
+  table_number(w, t, rate, rate < 1 ? score_decimals(rate, NAN) : 1);
   double floor_ns = shape->winner < 0 ? NAN : shape->cells[shape->winner]->floor_ns;
   table_number(w, t, floor_ns > 0 ? floor_ns / sweep_best(shape) : NAN, 2);
   for (int i = 0; i < makers->n; i++) {
