@@ -12,7 +12,24 @@
 #include "score/letters.h"
 #include "stats/stats.h"
 
-// Lines of the candidates that somebody wrote: none where the maker wrote them for one shape (baselines).
+// The file that somebody wrote: what the label names, without a tuner's choice behind it, here or with the kernels that
+// come with Assay; else the candidate as it was judged.
+static enum assay_status read_author_file(const struct side *s, const struct side_result *r, char **text, size_t *n,
+                                          struct assay_error *err) {
+  static const char shipped[] = "/kernels/";
+  char path[4096], own[8192];
+  snprintf(path, sizeof path, "%s", r->label);
+  char *choice = strstr(path, " ("), *kernels = strstr(path, shipped);
+  if (choice)
+    *choice = '\0';
+  if (file_read(path, FORM_MOST_BYTES, text, n, err) == ASSAY_OK)
+    return ASSAY_OK;
+  snprintf(own, sizeof own, "%s/..%s", s->judging.paths.tasks, kernels ? kernels : "");
+  return file_read(kernels ? own : r->file, FORM_MOST_BYTES, text, n, err);
+}
+
+// Lines of the candidates that somebody wrote: none where the maker wrote them for one shape (baselines). A file that
+// is not here has no number of them.
 static double lines_of(const struct side *s, int maker) {
   double *lines = base_calloc(s->n + 1, sizeof *lines), median = NAN;
   int n = 0;
@@ -23,9 +40,10 @@ static double lines_of(const struct side *s, int maker) {
     struct assay_error ignored = {0};
     if (!r->asked || r->refusal)
       continue;
-    if (!cli_is_baseline(r->label) && file_read(r->file, FORM_MOST_BYTES, &text, &size, &ignored) == ASSAY_OK)
-      for (size_t k = 0; k < size; k++)
-        lines[n] += text[k] == '\n' && k > 0 && text[k - 1] != '\n';
+    if (!cli_is_baseline(r->label) && read_author_file(s, r, &text, &size, &ignored) != ASSAY_OK)
+      continue;
+    for (size_t k = 0; k < size; k++)
+      lines[n] += text[k] == '\n' && k > 0 && text[k - 1] != '\n';
     base_free(text);
     n++;
   }
@@ -132,6 +150,8 @@ static double making_s(const struct side *s, int maker) {
   for (size_t i = 0; i < s->n; i++) {
     const struct side_result *r = &s->shapes[i].results[maker];
     n += r->asked && !r->refusal;
+    if (r->making_unknown)
+      return NAN;
     sum += r->asked && !r->refusal ? r->making_s : 0;
   }
   return n > 0 ? sum / n : NAN;

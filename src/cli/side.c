@@ -15,7 +15,7 @@
 #include "stats/stats.h"
 #include "task/task.h"
 
-enum { KEY_WITH = 9300, KEY_RUN, KEY_SCORECARD, KEY_SEEDS, KEY_SECONDS, KEY_RETIME };
+enum { KEY_WITH = 9300, KEY_RUN, KEY_SCORECARD, KEY_SEEDS, KEY_SECONDS, KEY_RETIME, KEY_STORED };
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct side *s = state->input;
@@ -31,6 +31,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     return 0;
   case KEY_RETIME:
     s->retime = true;
+    return 0;
+  case KEY_STORED:
+    s->stored = true;
     return 0;
   case KEY_SEEDS:
     s->seeds = cli_take_whole(state, "tuning-seeds", 1, SIDE_MOST_SEEDS, arg);
@@ -59,6 +62,8 @@ static const struct argp_option options[] = {
     {"run", KEY_RUN, "NAME", 0,
      "name of the runs in the store, with each maker's name after it (default: compare SUITE)", 0},
     {"scorecard", KEY_SCORECARD, 0, 0, "print letters, each from a stated number and rule", 0},
+    {"stored", KEY_STORED, 0, 0,
+     "judge nothing: print what the store has of that --run, on any machine, of each maker its newest verdicts", 0},
     {"tuning-seeds", KEY_SEEDS, "N", 0, "the maker tune searches in N orders (default 1): as many curves", 0},
     {"tuning-seconds", KEY_SECONDS, "S", 0,
      "each search of the maker tune ends after so many seconds (default: with the last configuration)", 0},
@@ -83,7 +88,7 @@ static const struct argp argp = {
     .args_doc = "SUITE",
     .doc = "Makers of kernels side by side over a suite's shapes: each yields a candidate, all are judged and timed.\v"
            "--workload takes several (each, 'size*'). What was judged before is not judged again; the same command "
-           "goes on.",
+           "goes on. With --stored it prints what the store has, also of another machine.",
     .options = options,
     .children = cli_judge_child,
     .parser = parse,
@@ -108,7 +113,11 @@ static enum assay_status find_makers(struct side *s, struct assay_error *err) {
     struct side_maker *m = &s->makers[s->n_makers++];
     m->name = word;
     status = maker_find(word, &m->maker, &m->argument, err);
-    if (!status)
+    if (s->stored && status) { // another machine's folder
+      m->maker = &maker_files;
+      m->argument = word;
+      status = ASSAY_OK;
+    } else if (!status && !s->stored)
       status = check_maker(s, m, err);
   }
   if (!status && s->n_makers == 0)
@@ -256,9 +265,12 @@ static enum assay_status compare_task(struct side *s, const char *path, struct a
     s->judging.options.task = path;
     s->judging.options.workload = workloads[w];
     for (int m = 0; m < s->n_makers && !status && !s->interrupt.stop; m++) {
-      if (s->judging.progress != CLI_PROGRESS_NONE)
+      if (s->judging.progress != CLI_PROGRESS_NONE && !s->stored)
         fprintf(stderr, "assay: %s %s: %s\n", t.name, workloads[w], s->makers[m].name);
-      ask(s, m, path, shape);
+      if (s->stored)
+        status = side_read_newest(s, m, shape, err);
+      else
+        ask(s, m, path, shape);
     }
     if (!status)
       shape->winner = winner_of(s, shape);

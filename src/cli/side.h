@@ -22,6 +22,7 @@ struct side_result {
   double low_ns, high_ns;   // the time's interval
   double called_ns;         // with the host's part of launching; NaN: not known
   double making_s;
+  bool making_unknown;       // the store's verdict is without what the maker printed of it
   const char *device_name;   // "NVIDIA H200, driver 580.95"; NULL or "": not known
   bool unstable, not_ranked; // not_ranked: no GPU's time
 };
@@ -42,8 +43,8 @@ struct side_maker {
 struct side {
   struct cli_judging judging;
   const char *suite, *with, *run;
-  bool scorecard, retime;
-  int seeds, seconds; // of the maker tune; 0 seconds: as many as it takes
+  bool scorecard, retime, stored; // stored: nothing is made or judged, the store's verdicts are read
+  int seeds, seconds;             // of the maker tune; 0 seconds: as many as it takes
   struct store *store;
   struct arena arena;
   struct cli_interrupt interrupt;
@@ -63,6 +64,10 @@ void side_tuning_run_of(const struct side *s, int maker, char run[SIDE_RUN_BYTES
 // Fills the maker's result of the shape from a verdict of the store; what its tuner printed becomes trials
 // (side_read.c).
 enum assay_status side_read(struct side *s, int m, struct side_shape *shape, int64_t id, struct assay_error *err);
+
+// Fills it from the newest verdict that the maker's run has of the shape, on --device if that is given, with the
+// seconds that the maker tune spent (side_read.c). Where the store has none it is not judged.
+enum assay_status side_read_newest(struct side *s, int m, struct side_shape *shape, struct assay_error *err);
 
 // How fast next to the first maker, over the shapes where both are right; NaN: none.
 double side_geomean(const struct side *s, int maker, int *n);

@@ -44,6 +44,15 @@ expect 0 "^side, tune.*fusedops.matmul.fp32_matmul" python3 -c "import sqlite3, 
 expect 0 "correctness: part of the shapes that are right" "${side[@]/,tune:$source\/tests\/tuning/}" --scorecard
 expect 0 "^$before$" verdicts
 expect 0 "tune: fusedops/matmul/fp32_matmul ragged1" "$assay" trials "side, tune:$source/tests/tuning, tuning"
+# The same from the store alone, which judges nothing, and needs neither the makers' files nor their machine.
+json 0 env ASSAY_PYTHON="$work/no_python" "${side[@]}" --json --scorecard --stored
+cp "$work/out" "$work/stored.json"
+expect 0 "as the schema says" python3 "$source/tests/support/check_json.py" "$source/docs/assay.schema.json" "compare --with" "$work/stored.json"
+letters() { value "$work/$1.json" "[(c['criterion'], c['letter'], c['number']) for c in o['scorecard'] if not c['maker'].endswith('fusedops')], [[r['time_ns'] for r in s['results']] for s in o['shapes']]"; }
+expect 0 "^True True$" value "$work/stored.json" "sys.argv[2] == sys.argv[3], 'correctness' in sys.argv[2]" "$(letters one)" "$(letters stored)"
+expect 0 "^2 the store has no verdict of it$" value "$work/stored.json" \
+  "*{r['refusal'] for s in o['shapes'] for r in s['results'][3:]} and (len(o['shapes']), o['shapes'][0]['results'][3]['refusal'])"
+expect 0 "^$before$" verdicts
 # At one of both shapes: its trials alone are counted.
 json 0 "${side[@]/ragged\[01\]/ragged0}" --json --scorecard
 cp "$work/out" "$work/half.json"
@@ -124,6 +133,10 @@ sed 's/i = 0/i = 1/' "$work/moved/right.c" >"$work/moved/a_wrong.c"
 expect 0 "moved +0 of 1 " "${moved[@]}"
 expect 0 "written" "$assay" report --html "$work/site"
 expect 0 "/<wbr>moved</bdi></th><td class=\"r\">0</td><td class=\"r\">1</td>" cat "$work/site/c/moved.html"
+rm -r "$work/moved"
+expect 0 "moved +0 of 1 " "${moved[@]}" --stored --scorecard
+expect 0 "moved +- +E \(0\)" "${moved[@]}" --stored --scorecard
+expect 0 "moved: no candidate|not judged" "${moved[@]}" --stored --run nothing
 # A small shape's rate has digits: some hundred bytes in a microsecond or a millisecond are not 0.0 GB/s.
 expect 0 "^0$" sh -c 'grep -c "\">0.0</td>" "$1" || true' sh "$work/site/c/moved.html"
 # A run of the store as a maker.
