@@ -182,17 +182,16 @@ static enum assay_status make_null_calls(struct subject *s, struct overhead_usua
   return status;
 }
 
-// What disturbs a machine for a moment is over soon: then calls are made again.
-static enum assay_status calibrate(struct subject *s, struct overhead_usual *usual, struct assay_error *err) {
-  struct runner_report report;
-  enum assay_status status = bind(s, s->timed, &report, err);
-  if (!status && report.event != RUNNER_OK)
-    return error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner failed before the candidate was there: %s", report.detail);
+// What disturbs a machine for a moment is over soon: then calls are made again. The timed workload's buffers are bound.
+static enum assay_status calibrate(struct subject *s, const struct runner_report *bound, struct overhead_usual *usual,
+                                   struct assay_error *err) {
+  if (bound->event != RUNNER_OK)
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner failed before the candidate was there: %s", bound->detail);
+  enum assay_status status;
   const int64_t until = clock_monotonic_ns() + CALIBRATION_NS;
-  do {
-    if (!status)
-      status = make_null_calls(s, usual, err);
-  } while (!status && usual->doubtful && clock_monotonic_ns() < until);
+  do
+    status = make_null_calls(s, usual, err);
+  while (!status && usual->doubtful && clock_monotonic_ns() < until);
   return status;
 }
 
@@ -226,13 +225,16 @@ static enum assay_status recheck(struct subject *s, double *excess_ns, double *d
   struct cpu *c = of(s);
   struct runner *candidates = c->runner;
   struct overhead_usual after;
+  struct runner_report report;
   *excess_ns = 0;
   *doubt_ns = c->usual.doubtful ? overhead_most_allowed(&c->usual) : 0;
   if (c->is_python || c->usual.doubtful || !overhead_is_dear(&c->usual))
     return ASSAY_OK;
   enum assay_status status = runner_open(&c->runner_options, &c->runner, err);
   if (!status)
-    status = calibrate(s, &after, err);
+    status = bind(s, s->timed, &report, err);
+  if (!status)
+    status = calibrate(s, &report, &after, err);
   if (!status && after.doubtful)
     *doubt_ns = overhead_most_allowed(&c->usual);
   else if (!status)
@@ -295,7 +297,7 @@ static enum assay_status load(struct subject *s, const struct layout *layouts, i
   if (!status && o->timing) {
     status = subject_bind(s, s->timed, &out->report, err);
     if (!status)
-      status = calibrate(s, &c->usual, err);
+      status = calibrate(s, &out->report, &c->usual, err);
     out->overhead_ns = c->usual.spent_ns;
   }
   if (!status)
