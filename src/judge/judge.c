@@ -421,10 +421,11 @@ const char *assay_job_built(const struct assay_job *job) {
   return job->verdict.built_hash;
 }
 
-static void take_words(struct assay_verdict *v) {
+static void take_words(struct assay_verdict *v, const char *contract) {
   verdict_take_weights(v);
   verdict_take_kept(v);
   verdict_take_evaluation(v);
+  verdict_take_reduced(v, contract);
 }
 
 enum assay_status assay_judge_test(struct assay_job *job, struct assay_error *err) {
@@ -434,7 +435,7 @@ enum assay_status assay_judge_test(struct assay_job *job, struct assay_error *er
     const struct subject *subject = job->session.subject;
     verdict_add_log(&job->verdict, subject ? subject->ops->log(subject) : "");
     if (job->session.choice.form->python) // others have no worker that says such things
-      take_words(&job->verdict);
+      take_words(&job->verdict, job->session.task.contract.name);
     if (job->session.choice.form->python && job->session.source)
       verdict_explain_half(&job->verdict, job->session.task.contract.name, job->session.source,
                            job->session.source_bytes);

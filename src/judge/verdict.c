@@ -71,6 +71,15 @@ void verdict_take_evaluation(struct assay_verdict *v) {
                names);
 }
 
+void verdict_take_reduced(struct assay_verdict *v, const char *contract) {
+  char names[160];
+  const bool errs = v->reason == ASSAY_REASON_WRONG_VALUE || v->reason == ASSAY_REASON_LOW_PRECISION;
+  if (take_line(v, "assay: reduced: ", names, sizeof names) && errs &&
+      (strcmp(contract, "bf16") == 0 || strcmp(contract, "fp16") == 0))
+    add_detail(v, "; it lets cuBLAS add parts of a product in 16 bits, which the contract does not: set %s = False",
+               names);
+}
+
 void verdict_explain_tf32(struct assay_verdict *v, const char *contract) {
   const bool errs = v->reason == ASSAY_REASON_WRONG_VALUE || v->reason == ASSAY_REASON_LOW_PRECISION;
   size_t used = strlen(v->detail);

@@ -20,6 +20,10 @@ void verdict_take_kept(struct assay_verdict *v);
 // statistics.
 void verdict_take_evaluation(struct assay_verdict *v);
 
+// Says of errors under a contract of half precision that the candidate lets PyTorch's products add their parts in 16
+// bits, where it does (torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction, which the worker turns off).
+void verdict_take_reduced(struct assay_verdict *v, const char *contract);
+
 // Says of errors under the contract fp32 that the kernels multiply in TF32, where their names say so: PyTorch has
 // convolutions do that unless it is told not to.
 void verdict_explain_tf32(struct assay_verdict *v, const char *contract);

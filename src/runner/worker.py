@@ -64,8 +64,26 @@ def defined(names):
     return {name: value if equals else "1" for name, equals, value in pairs}
 
 
+REDUCED = ("allow_bf16_reduced_precision_reduction", "allow_fp16_reduced_precision_reduction")
+
+
+def sum_in_single_precision():
+    """PyTorch lets cuBLAS add the parts of a split product in 16 bits, at sizes of cuBLAS's choice; no contract does. A
+    candidate may turn it on again."""
+    torch = sys.modules.get("torch")  # a candidate that has not imported it when it is loaded multiplies by no cuBLAS yet
+    for name in REDUCED if torch else ():
+        setattr(torch.backends.cuda.matmul, name, False)
+
+
+def reduced():
+    """What the candidate has turned on again."""
+    torch = sys.modules.get("torch")
+    return [name for name in REDUCED if torch and getattr(torch.backends.cuda.matmul, name)]
+
+
 def load_source(path, names):
     """The candidate's module. Its source is on disk, where Triton looks for it."""
+    sum_in_single_precision()
     spec = importlib.util.spec_from_file_location("candidate", path)
     module = importlib.util.module_from_spec(spec)
     vars(module).update(defined(names))
@@ -76,6 +94,7 @@ def load_source(path, names):
         with open(path, "rb") as file:
             above = file.read()
     exec(compile(above, path, "exec"), vars(module))
+    say_kept([f"torch.backends.cuda.matmul.{name}" for name in reduced()], "reduced")
     return module
 
 

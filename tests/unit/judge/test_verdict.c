@@ -99,6 +99,28 @@ static void test_what_the_worker_says(void **state) {
   assert_string_equal(v.detail, "output 0 is off");
 }
 
+static void test_reduced(void **state) {
+  (void)state;
+  static char said[] = "assay: reduced: a_switch\n";
+  static const struct {
+    enum assay_reason reason;
+    const char *contract;
+    bool told;
+  } cases[] = {{ASSAY_REASON_WRONG_VALUE, "bf16", true},
+               {ASSAY_REASON_LOW_PRECISION, "fp16", true},
+               {ASSAY_REASON_WRONG_VALUE, "fp32", false},
+               {ASSAY_REASON_RAISED, "bf16", false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct assay_verdict v = failed(cases[i].reason, "", false);
+    v.diagnostics = said;
+    verdict_take_reduced(&v, cases[i].contract);
+    assert_int_equal(strstr(v.detail,
+                            "; it lets cuBLAS add parts of a product in 16 bits, which the contract does not: "
+                            "set a_switch = False") != NULL,
+                     cases[i].told);
+  }
+}
+
 static void test_names(void **state) {
   (void)state;
   static const struct {
@@ -127,7 +149,7 @@ int main(void) {
       cmocka_unit_test(test_half_precision_on_a_path),
       cmocka_unit_test(test_what_is_not_explained),
       cmocka_unit_test(test_what_the_worker_says),
-
+      cmocka_unit_test(test_reduced),
       cmocka_unit_test(test_names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
