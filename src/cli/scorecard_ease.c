@@ -9,7 +9,7 @@
 
 struct trials {
   const struct side *side;
-  int knobs, all, failed;
+  int knobs, all, failed, untimed;
 };
 
 // The run may have trials of what earlier comparisons asked.
@@ -31,7 +31,9 @@ static bool count_trial(void *arg, const struct store_trial *t) {
     knobs = 1; // a choice by its name
   c->knobs = knobs > c->knobs ? knobs : c->knobs;
   c->all++;
-  c->failed += t->status != STORE_TRIAL_OK && t->status != STORE_TRIAL_SLOW && t->status != STORE_TRIAL_DUPLICATE;
+  c->untimed += t->status == STORE_TRIAL_FAILED; // right without a time, or one that a log does not have
+  c->failed += t->status == STORE_TRIAL_COMPILE_ERROR || t->status == STORE_TRIAL_LAUNCH_ERROR ||
+               t->status == STORE_TRIAL_WRONG || t->status == STORE_TRIAL_TIMEOUT;
   return true;
 }
 
@@ -50,18 +52,20 @@ struct scorecard_ease scorecard_ease_of(const struct side *s, int maker) {
   e.knobs = t.knobs;
   e.trials = t.all;
   e.failed_trials = t.failed;
+  e.untimed_trials = t.untimed;
   return e;
 }
 
 void scorecard_ease_print(const struct side *s, FILE *to) {
-  static const char *const headers[] = {"maker", "knobs", "no kernel", "not right", "trials", "failed trials"};
-  struct table *t = table_create(headers, 6, "lrrrrr");
+  static const char *const headers[] = {"maker",  "knobs",         "no kernel", "not right",
+                                        "trials", "failed trials", "no time"};
+  struct table *t = table_create(headers, 7, "lrrrrrr");
   for (int m = 0; m < s->n_makers && t; m++) {
     struct scorecard_ease e = scorecard_ease_of(s, m);
-    const int numbers[] = {e.knobs, e.refused, e.failed, e.trials, e.failed_trials};
-    const char *row[6] = {s->makers[m].name};
-    char cells[5][16];
-    for (int i = 0; i < 5; i++) {
+    const int numbers[] = {e.knobs, e.refused, e.failed, e.trials, e.failed_trials, e.untimed_trials};
+    const char *row[7] = {s->makers[m].name};
+    char cells[6][16];
+    for (int i = 0; i < 6; i++) {
       snprintf(cells[i], sizeof cells[i], "%d", numbers[i]);
       row[i + 1] = cells[i];
     }
@@ -71,18 +75,19 @@ void scorecard_ease_print(const struct side *s, FILE *to) {
   if (t)
     table_print(t, to);
   table_destroy(t);
-  cells_printf(
-      to,
-      "\nease, besides lines: knobs that a tuner turned, shapes without a kernel or with a wrong one, failed trials\n");
+  cells_printf(to,
+               "\nease, besides lines: knobs that a tuner turned, shapes without a kernel or with a wrong one, failed "
+               "trials and\n"
+               "trials of which no time is known (a log names the choice and no more, or the machine was too busy)\n");
 }
 
 json_t *scorecard_ease_json(const struct side *s) {
   json_t *rows = json_array();
   for (int m = 0; m < s->n_makers; m++) {
     struct scorecard_ease e = scorecard_ease_of(s, m);
-    json_array_append_new(rows, json_pack("{s:s, s:i, s:i, s:i, s:i, s:i}", "maker", s->makers[m].name, "knobs",
+    json_array_append_new(rows, json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i}", "maker", s->makers[m].name, "knobs",
                                           e.knobs, "no_kernel", e.refused, "not_right", e.failed, "trials", e.trials,
-                                          "failed_trials", e.failed_trials));
+                                          "failed_trials", e.failed_trials, "untimed_trials", e.untimed_trials));
   }
   return rows;
 }

@@ -83,7 +83,7 @@ json_t *scorecard_json(const struct side *s);
 struct scorecard_ease {
   int knobs;           // that its tuner turned; 0: it has none, or none was tried
   int refused, failed; // shapes without a kernel, and with one that is not right
-  int trials, failed_trials;
+  int trials, failed_trials, untimed_trials;
 };
 struct scorecard_ease scorecard_ease_of(const struct side *s, int maker);
 void scorecard_ease_print(const struct side *s, FILE *to);

@@ -62,7 +62,7 @@ static enum store_trial_status status_of(const char *text) {
                {"success", STORE_TRIAL_OK},
                {"timeout", STORE_TRIAL_TIMEOUT},
                {"compile_error", STORE_TRIAL_COMPILE_ERROR},
-               {"error", STORE_TRIAL_FAILED},
+               {"error", STORE_TRIAL_LAUNCH_ERROR},
                {"accuracy", STORE_TRIAL_WRONG},
                {"wrong", STORE_TRIAL_WRONG},
                {"duplicate", STORE_TRIAL_DUPLICATE},

@@ -53,6 +53,23 @@ expect 0 "^True True$" value "$work/stored.json" "sys.argv[2] == sys.argv[3], 'c
 expect 0 "^2 the store has no verdict of it$" value "$work/stored.json" \
   "*{r['refusal'] for s in o['shapes'] for r in s['results'][3:]} and (len(o['shapes']), o['shapes'][0]['results'][3]['refusal'])"
 expect 0 "^$before$" verdicts
+# A trial whose time nobody knows is no failed one, and one that did not build is.
+more_trials() {
+  python3 -c "import sqlite3, sys
+c = sqlite3.connect(sys.argv[1])
+names = [r[1] for r in c.execute('PRAGMA table_info(trial)') if r[1] not in ('id', 'number', 'status')]
+for number, status in enumerate(('failed', 'failed', 'compile_error'), 900):
+    c.execute(f'INSERT INTO trial (number, status, {\", \".join(names)}) SELECT ?, ?, {\", \".join(names)} FROM trial WHERE workload = \'ragged1\' LIMIT 1', (number, status))
+c.commit()
+print('added')" "$work/more.sqlite"
+}
+cp "$ASSAY_STORE" "$work/more.sqlite"
+expect 0 "added" more_trials
+json 0 env ASSAY_STORE="$work/more.sqlite" "${side[@]}" --json --scorecard --stored
+cp "$work/out" "$work/more.json"
+ease() { value "$work/$1.json" "*[x for e in o['ease'] if e['maker'].startswith('tune') for x in (e['trials'], e['failed_trials'], e['untimed_trials'])]"; }
+read -r trials failed untimed <<<"$(ease stored)"
+expect 0 "^$((trials + 3)) $((failed + 1)) $((untimed + 2))$" ease more
 # At one of both shapes: its trials alone are counted.
 json 0 "${side[@]/ragged\[01\]/ragged0}" --json --scorecard
 cp "$work/out" "$work/half.json"
@@ -161,7 +178,7 @@ expect 0 "^tune.* +- +- +- +- +-$" cat "$work/cut.txt"
 json 130 timeout --foreground --preserve-status -s INT 3 "${cut[@]}" --run again --json
 cp "$work/out" "$work/cut.json"
 expect 0 "^\[None, None\]$" value "$work/cut.json" "[r['time_ns'] for r in o['shapes'][0]['results']]"
-expect 0 "^tune.* 0 +0 +[1-9][0-9]* +[0-9]+$" cat "$work/cut.txt"
+expect 0 "^tune.* 0 +0 +[1-9][0-9]* +[0-9]+ +[0-9]+$" cat "$work/cut.txt"
 sed 's/EXTRA 0,/EXTRA 0,,/' "$work/many/matmul.c" >"$work/odd_line.c"
 expect 0 "odd_line.c:1: .*a value is missing" "$assay" compare fusedops/matmul/fp32_matmul --with "tune:$work/odd_line.c" --workload ragged1 --run odd
 # What cannot be judged on this machine is no kernel that is wrong, and counts for no letter.
