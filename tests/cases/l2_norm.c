@@ -1,6 +1,7 @@
 // Rows divided by their Euclidean norm. Squares are summed in single precision, in 32 lanes and blocks of 1024.
 // assay: task kernelbench/1/39
 // assay: expect pass
+// assay: twin ONE_SUM expect pass -- one accumulator for a row
 // assay: twin RMS expect wrong_value -- divides by the root of the mean
 // assay: twin NO_ROOT expect wrong_value -- divides by the sum of squares
 // assay: twin ROW_BEFORE expect wrong_value -- uses the norm of the row before
@@ -24,6 +25,11 @@ static float square(float x) {
 
 static float norm(const float *x, int64_t n) {
   float sum = 0;
+#ifdef ONE_SUM
+  for (int64_t i = 0; i < n; i++)
+    sum += square(x[i]);
+  n = 0;
+#endif
   for (int64_t start = 0; start < n; start += BLOCK) {
     float part[LANES] = {0};
     int64_t stop = start + BLOCK < n ? start + BLOCK : n, i = start;

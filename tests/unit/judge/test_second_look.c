@@ -122,7 +122,9 @@ static void what_is_doubtful(void **state) {
       {{.n = 1000, .n_over = 65, .z_max = 20}, false},
       {{.n = 65536, .rows = 512, .n_over = 4 * 128, .z_max = 20}, true}, // four rows of 512
       {{.n = 65536, .rows = 512, .n_over = 513, .z_max = 20}, false},
-      {{.n = 65536, .rows = 32, .n_over = 65, .z_max = 20}, false}, // of so few rows none
+      {{.n = 65536, .rows = 32, .n_over = 65, .z_max = 20}, false},                  // of so few rows none
+      {{.n = 65536, .rows = 32, .n_over = 4096, .z_max = 20, .shared = true}, true}, // but where a few sums feed all
+      {{.n = 65536, .rows = 32, .n_over = 4096, .z_max = 1000, .shared = true}, false},
       {{.n = many, .n_over = 155, .z_max = 20}, true},
       {{.n = many, .n_over = 300000, .z_max = 20}, false},
       {{.n = 1000, .n_over = 1, .z_max = 1000}, false},
