@@ -252,6 +252,13 @@ static enum assay_status add_shape(struct side *s, const struct task *t, const c
   return ASSAY_OK;
 }
 
+static bool has_verdict(const struct side *s, const struct side_shape *shape) {
+  for (int m = 0; m < s->n_makers; m++)
+    if (!shape->results[m].not_judged)
+      return true;
+  return false;
+}
+
 static enum assay_status compare_task(struct side *s, const char *path, struct assay_error *err) {
   struct task t;
   const char *asked = s->judging.options.workload, *const * workloads;
@@ -274,6 +281,8 @@ static enum assay_status compare_task(struct side *s, const char *path, struct a
     }
     if (!status)
       shape->winner = winner_of(s, shape);
+    if (!status && s->stored && !has_verdict(s, shape))
+      s->n--; // a shape of the suite that the run never had
   }
   s->judging.options.workload = asked;
   task_release(&t);
@@ -292,6 +301,9 @@ static enum assay_status compare_all(struct side *s, struct assay_error *err) {
     status = cli_interrupt_watch(&s->interrupt, err);
   for (int i = 0; i < count && !status && !s->interrupt.stop; i++)
     status = compare_task(s, paths[i], err);
+  if (!status && s->stored && s->n == 0)
+    status = error_set(err, ASSAY_ERR_USAGE, "the store has no verdict of a run \"%.200s, %.200s\" there", s->run,
+                       s->makers[0].name);
   if (paths)
     task_list_release(paths, count);
   return status;

@@ -144,7 +144,7 @@ EFFECTS = {
     "compare": {"store": (["t", "u"], ["--store", NOWHERE]), "json": (["t", "u"], ["--json"]), "color": (["nosuch", "s"], ["--color=always"])},
     "compare --with": sized(of_judge(MAKES)) | {
         "with": (MAKES + TQ, ["--with=files:TUNED,tune:TUNED"]), "run": (MAKES + TQ, ["--run=x"]),
-        "scorecard": (MAKES + TQ, ["--scorecard"]), "tuning-seeds": (BY_TUNE, ["--tuning-seeds=2"]), "workload": (MAKES + TQ, ["--workload=M=9, N=8, K=8"]),
+        "scorecard": (MAKES + TQ, ["--scorecard"]), "stored": (MAKES + TQ, ["--stored"]), "tuning-seeds": (BY_TUNE, ["--tuning-seeds=2"]), "workload": (MAKES + TQ, ["--workload=M=9, N=8, K=8"]),
         "color": (["nosuch"] + MAKES[1:], ["--color=always"]), "progress": (MAKES + TQ, ["--progress=none"]),
         "store": (MAKES + TQ, ["--store", NOWHERE])},
     "report": {"html": ([], ["--html=h"]), "sources": (["--html=h"], ["--sources", NOWHERE]), "tasks": (["--html=h"], ["--tasks", NOWHERE]),

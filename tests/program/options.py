@@ -166,7 +166,7 @@ def outcome(words):
     shutil.rmtree(folder)
     text = plain((done.stdout + done.stderr).decode("latin-1"), folder, number)
     if any(w.startswith("--samples=") for w in words):
-        text = text.replace(" unstable", "")  # a time's mark is as volatile as its digits
+        text = re.sub(r' unstable|"unstable": (true|false)', "", text)  # a time's mark is as volatile as its digits
     if "--samples=20" in words and done.returncode <= 1:  # with times, of which some are unstable, and others the best
         text, content = sorted(set(re.findall(r"[a-z]{3,}", text)) - OF_TIMES), []
         files = [re.sub(r"[.][0-9]+[.]", ".N.", f) for f in files]

@@ -153,7 +153,7 @@ expect 0 "/<wbr>moved</bdi></th><td class=\"r\">0</td><td class=\"r\">1</td>" ca
 rm -r "$work/moved"
 expect 0 "moved +0 of 1 " "${moved[@]}" --stored --scorecard
 expect 0 "moved +- +E \(0\)" "${moved[@]}" --stored --scorecard
-expect 0 "moved: no candidate|not judged" "${moved[@]}" --stored --run nothing
+expect 2 "the store has no verdict of a run .nothing, .*moved. there" "${moved[@]}" --stored --run nothing
 # A small shape's rate has digits: some hundred bytes in a microsecond or a millisecond are not 0.0 GB/s.
 expect 0 "^0$" sh -c 'grep -c "\">0.0</td>" "$1" || true' sh "$work/site/c/moved.html"
 # A run of the store as a maker.
