@@ -70,15 +70,15 @@ REDUCED = ("allow_bf16_reduced_precision_reduction", "allow_fp16_reduced_precisi
 def sum_in_single_precision():
     """PyTorch lets cuBLAS add the parts of a split product in 16 bits, at sizes of cuBLAS's choice; no contract does. A
     candidate may turn it on again."""
-    torch = sys.modules.get("torch")  # a candidate that has not imported it when it is loaded multiplies by no cuBLAS yet
-    for name in REDUCED if torch else ():
-        setattr(torch.backends.cuda.matmul, name, False)
+    switches = sys.modules.get("torch.backends.cuda")  # a build may load a file before PyTorch; it computes nothing
+    for name in REDUCED if switches else ():
+        setattr(switches.matmul, name, False)
 
 
 def reduced():
     """What the candidate has turned on again."""
-    torch = sys.modules.get("torch")
-    return [name for name in REDUCED if torch and getattr(torch.backends.cuda.matmul, name)]
+    switches = sys.modules.get("torch.backends.cuda")
+    return [name for name in REDUCED if switches and getattr(switches.matmul, name)]
 
 
 def load_source(path, names):
