@@ -140,12 +140,14 @@ double arith_sum_from(const struct arith *a, struct noise *n, double start, doub
   return sum_with(a, n, y, arith_sum_variance_from(a, start, y, t2, k, products));
 }
 
-double arith_sum_lost(const struct arith *a, struct noise *n, double y, double t2, double k, double lost) {
+double arith_sum_lost(const struct arith *a, struct noise *n, double y, double t2, double k, double lost, int times) {
   if (a->exact || !(k > 0) || !isfinite(y))
     return y;
   double variance = arith_sum_variance(a, y, t2, k, false);
-  lost *= arith_pow2(24 - (a->bits < 52 ? a->bits : 52)) / 3;
-  double most = arith_lost_most(k);
+  if (times > 1)
+    lost = fmax(fabs(lost), arith_lost_alike(y, t2, k));
+  lost *= times * arith_pow2(24 - (a->bits < 52 ? a->bits : 52)) / 3;
+  double most = times * arith_lost_most(k);
   if (isfinite(lost))
     variance += fmin(lost * lost, most * most * variance);
   return sum_with(a, n, y, variance);

@@ -230,8 +230,8 @@ static inline double arith_sum(const struct arith *a, struct noise *n, double y,
 // A reduction's sum where `lost` is what one accumulator made of it in single precision, less y: such a loop's errors
 // have one sign where many terms are alike, and grow as k. They count as three standard deviations of one more error,
 // in a wide pass so many times as large, but at most as arith_lost_most of the sum's own: who sums in lower precision
-// or leaves terms out errs by thousands of those. 0: as arith_sum.
-double arith_sum_lost(const struct arith *a, struct noise *n, double y, double t2, double k, double lost);
+// or leaves terms out errs by thousands of those. `times`: of both, 1 or ARITH_LOST_SHARED; 0: as arith_sum.
+double arith_sum_lost(const struct arith *a, struct noise *n, double y, double t2, double k, double lost, int times);
 // One accumulator loses at most 2^-24 of the result in each of k additions, k of these units in all, which small terms
 // after large ones come near to; the sum's own error is sqrt(k)/3 units. A limit of ten deviations covers 0.8 k.
 #define ARITH_LOST_LEAST 8.0 // of few terms
@@ -243,6 +243,13 @@ static inline double arith_lost_most(double k) {
 // Where many elements share such a sum, as those of a normalization its mean, it counts as one deviation, not three:
 // all of them are then off by as much, and so is their root mean square.
 #define ARITH_LOST_SHARED 3
+// Of k equal terms each addition errs by the same part of a unit, between -1/2 and 1/2: by 0.29 k of 2^-24 in all as a
+// rule, and at most by k/2. The terms of a pass are not equal, since each has noise of its own, and lose less.
+#define ARITH_ALIKE 1e-12 // squared deviations next to squares
+#define ARITH_LOST_ALIKE 0.35
+static inline double arith_lost_alike(double y, double t2, double k) {
+  return k * t2 - y * y <= ARITH_ALIKE * y * y ? ARITH_LOST_ALIKE * k * 0x1p-24 * fabs(y) : 0;
+}
 // Longer sums nobody makes with one accumulator.
 #define ARITH_LANE_LENGTH (1 << 20)
 

@@ -97,7 +97,7 @@ static double reduce_losses(const struct loss *l, enum reduction_kind kind, int6
   for (int64_t i = 0; i < n && l->arith->one_lane; i++)
     lane += (float)l->losses[i];
   bool lost = l->arith->one_lane && n <= ARITH_LANE_LENGTH;
-  double y = arith_sum_lost(l->arith, &noise, t.y, t.t2, (double)n, lost ? (double)lane - t.y : 0);
+  double y = arith_sum_lost(l->arith, &noise, t.y, t.t2, (double)n, lost ? (double)lane - t.y : 0, 1);
   if (kind == REDUCE_SUM)
     return y;
   struct total w = loops_total(l->label_weights, n);

@@ -315,6 +315,8 @@ int64_t op_moments(const struct op_infer *c) {
     return shape_span(x, 0, 2);
   if (strcmp(name, "GroupNormalization") == 0)
     return x->dims[0] * node_int(c->node, "num_groups", 1);
+  if (strcmp(name, "Softmax") == 0 || strcmp(name, "LogSoftmax") == 0)
+    return op_softmax_sums(c);
   const bool trailing = strcmp(name, "LayerNormalization") == 0 || strcmp(name, "RMSNormalization") == 0;
   const bool mvn = strcmp(name, "MeanVarianceNormalization") == 0;
   if (trailing ? trailing_axes(c, &axes, NULL) : !mvn || mvn_axes(c, &axes, NULL))

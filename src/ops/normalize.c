@@ -45,8 +45,8 @@ static double finish_mean(const struct tile *t, const struct sum *sum, struct no
   const struct arith *a = t->w->n->arith;
   double length = (double)t->w->x.length, y = sum->total.y;
   bool lane = a->one_lane && t->w->x.length <= ARITH_LANE_LENGTH;
-  double made =
-      arith_sum_lost(a, noise, y, sum->total.t2, length, lane ? ARITH_LOST_SHARED * ((double)sum->lane - y) : 0);
+  double made = arith_sum_lost(a, noise, y, sum->total.t2, length, lane ? (double)sum->lane - y : 0,
+                               lane ? ARITH_LOST_SHARED : 0);
   return arith_round(a, noise, made / length);
 }
 

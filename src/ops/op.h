@@ -253,8 +253,9 @@ enum assay_status op_output(struct op_infer *c, int i, enum dtype dtype, int ran
                             struct assay_error *err);
 // shape_axis with the node's place in front of the message.
 enum assay_status op_axis(const struct node *node, int64_t axis, int rank, int *out, struct assay_error *err);
-// How many rows of its input a normalization takes moments of; 0: it is told them, or is no normalization by moments.
+// How many rows of its input a normalization takes moments of, or a softmax sums; 0: it is told them, or makes none.
 int64_t op_moments(const struct op_infer *c);
+int64_t op_softmax_sums(const struct op_infer *c);
 void op_cost_none(const struct op_infer *c, struct op_cost *cost); // movement: no arithmetic
 // Integers from input i (1-D, constant) or, when the node has no such input, from the attribute; *count is -1 when
 // neither is there. For operators whose attributes became inputs in later versions.

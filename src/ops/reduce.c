@@ -70,7 +70,7 @@ static void join_sums(const struct arith *a, struct partial *into, const struct 
 
 static double finish_sum(const struct arith *a, struct partial *p, int64_t n) {
   bool lane = a->one_lane && n <= ARITH_LANE_LENGTH;
-  return arith_sum_lost(a, &p->noise, p->y, p->t2, (double)n, lane ? (double)p->lane - p->y : 0);
+  return arith_sum_lost(a, &p->noise, p->y, p->t2, (double)n, lane ? (double)p->lane - p->y : 0, 1);
 }
 
 static double finish_mean(const struct arith *a, struct partial *p, int64_t n) {

@@ -26,6 +26,7 @@ struct softmax_tile {
   struct noise noise[ROWS_WIDTH];
   double max[ROWS_WIDTH];
   struct total sum[ROWS_WIDTH];
+  float lane[ROWS_WIDTH]; // the sum by one accumulator, where the pass asks for it
   const double *lines[ROWS_WIDTH];
   double buffer[ROWS_WIDTH * ROWS_CHUNK], made[ROWS_WIDTH * ROWS_CHUNK];
 };
@@ -66,6 +67,8 @@ static void tile_exponentials(struct softmax_tile *t) {
       struct total part = loops_total(terms, n);
       t->sum[r].y += part.y;
       t->sum[r].t2 += part.t2;
+      for (int64_t i = 0; i < n && a->one_lane; i++)
+        t->lane[r] += (float)terms[i];
     }
     rows_store(&t->w->rows, t->w->y, (struct rows_piece){t->row, t->width, at, n}, t->made);
   }
@@ -74,9 +77,11 @@ static void tile_exponentials(struct softmax_tile *t) {
 static void tile_finish(struct softmax_tile *t) {
   const struct arith *a = t->w->arith;
   int64_t length = t->w->rows.length, n;
+  const bool lane = a->one_lane && length <= ARITH_LANE_LENGTH;
   double by[ROWS_WIDTH];
   for (int r = 0; r < t->width; r++) {
-    by[r] = arith_sum(a, &t->noise[r], t->sum[r].y, t->sum[r].t2, (double)length, false);
+    const double y = t->sum[r].y, lost = lane ? (double)t->lane[r] - y : 0;
+    by[r] = arith_sum_lost(a, &t->noise[r], y, t->sum[r].t2, (double)length, lost, lane ? ARITH_LOST_SHARED : 0);
     if (t->w->log)
       by[r] = arith_round_ulps(a, &t->noise[r], log(by[r]), 1);
   }
@@ -100,6 +105,7 @@ static void softmax_range(void *arg, int64_t begin, int64_t end) {
     for (int r = 0; r < t.width; r++) {
       t.noise[r] = noise_at(w->arith->key, (uint64_t)(w->first + t.row + r));
       t.sum[r] = (struct total){0};
+      t.lane[r] = 0;
     }
     tile_maxima(&t);
     tile_exponentials(&t);
@@ -142,6 +148,17 @@ static enum assay_status softmax_infer(struct op_infer *c, struct assay_error *e
   if (!status)
     status = softmax_axes(c, &axes, err);
   return status ? status : op_infer_same(c, err);
+}
+
+int64_t op_softmax_sums(const struct op_infer *c) {
+  const struct shape *x = &c->in[0]->shape;
+  unsigned axes;
+  int64_t sums = 1;
+  if (softmax_axes(c, &axes, NULL))
+    return 0;
+  for (int i = 0; i < x->rank; i++)
+    sums *= axes >> i & 1 ? 1 : x->dims[i];
+  return sums;
 }
 
 static bool softmax_apart(const struct op_infer *c, const bool *apart, int64_t *halo) {

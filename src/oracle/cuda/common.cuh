@@ -214,6 +214,8 @@ DEVICE_FN double arith_round_power(const struct gpu_arith *a, struct noise *n, d
 // As in ops/arith.h.
 #define LOST_LEAST 8.0
 #define LOST_PART 0.25
+#define LOST_ALIKE 0.35
+#define LOST_ALIKE_SPREAD 1e-12
 
 // A standard normal deviate (Box and Muller 1958).
 DEVICE_FN double noise_normal(struct noise *n) {
@@ -284,12 +286,14 @@ DEVICE_FN double arith_sum_from(const struct gpu_arith *a, struct noise *n, doub
 
 // As in ops/arith.c.
 DEVICE_FN double arith_sum_lost(const struct gpu_arith *a, struct noise *n, double y, double t2, double k,
-                                double lost) {
+                                double lost, int times) {
   if (a->exact || !(k > 0) || !IS_FINITE(y))
     return y;
   double variance = arith_sum_variance_from(a, 0, y, t2, k, false);
-  lost *= arith_pow2(24 - (a->bits < 52 ? a->bits : 52)) / 3;
-  double most = fmax(LOST_LEAST, LOST_PART * sqrt(k));
+  if (times > 1 && k * t2 - y * y <= LOST_ALIKE_SPREAD * y * y)
+    lost = fmax(fabs(lost), LOST_ALIKE * k * 0x1p-24 * fabs(y));
+  lost *= times * arith_pow2(24 - (a->bits < 52 ? a->bits : 52)) / 3;
+  double most = times * fmax(LOST_LEAST, LOST_PART * sqrt(k));
   if (IS_FINITE(lost))
     variance += fmin(lost * lost, most * most * variance);
   return sum_with(a, n, y, variance);

@@ -107,8 +107,8 @@ DEVICE_FN_LARGE double finish_copy(int finish, const struct gpu_arith *arith, st
     return s->p.y;
   if (finish == REDUCE_FINISH_FINITE)
     return IS_FINITE(s->p.y) ? s->p.y : 0;
-  double lost = one_lane ? one_lane * ((double)s->lane - s->p.y) : 0;
-  double y = arith_sum_lost(arith, &s->noise, s->p.y, s->p.t2, (double)length, lost);
+  double lost = one_lane ? (double)s->lane - s->p.y : 0;
+  double y = arith_sum_lost(arith, &s->noise, s->p.y, s->p.t2, (double)length, lost, one_lane);
   if (finish == REDUCE_FINISH_MEAN)
     return arith_round(arith, &s->noise, y / (double)length);
   if (finish == REDUCE_FINISH_ROOT)

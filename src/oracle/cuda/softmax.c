@@ -32,6 +32,7 @@ enum assay_status gpu_softmax(struct gpu_eval *c, const struct gpu_softmax *s, s
   sum.shift = max.y;
   sum.terms = s->y;
   sum.keep_shifted = s->log;
+  sum.one_lane = ARITH_LOST_SHARED;
   if (!status)
     status = compute_alloc(c->compute, bytes, &sum.y, err);
   if (!status)

@@ -217,15 +217,17 @@ static void test_a_loop_over_products_passes(void **state) {
   assert_true(far > 2);
 }
 
-// A normalization's mean and variance count what one accumulator loses, where terms are alike.
+// A normalization's mean and variance, and a softmax's sum, count what one accumulator loses, where terms are alike.
 static void test_moments(void **state) {
   (void)state;
   static const char *const norms[] = {
       "(float[2,9001] x, float[9001] s, float[9001] b) => (float[2,9001] y) { y = LayerNormalization(x, s, b) }",
       "(float[3,2,55,55] x, float[2] s, float[2] b) => (float[3,2,55,55] y) <float[2] z = {0, 0}> {\n"
       "y, m, v = BatchNormalization<training_mode = 1>(x, s, b, z, z) }",
+      "(float[2,9001] x) => (float[2,9001] y) { y = Softmax(x) }",
+      "(float[9001,2] x) => (float[9001,2] y) { y = LogSoftmax<axis = 0>(x) }",
   };
-  for (int i = 0; i < 2; i++) {
+  for (size_t i = 0; i < sizeof norms / sizeof *norms; i++) {
     struct graph_case c;
     double y;
     graph_begin(&c, norms[i], &alike);
@@ -236,6 +238,40 @@ static void test_moments(void **state) {
     assert_true(cpu[1] > 1.5 * cpu[0]);
     graph_end(&c);
   }
+}
+
+// The mean of equal numbers by an honest loop: all elements are off by as much, and should be 0. They are a
+// convolution's bias, whose pass gives each a noise of its own. So is a loop of 18 bits, by 64 times as much.
+static void test_equal_terms(void **state) {
+  (void)state;
+  enum { K = 18 * 18 };
+  double honest = 0, coarse = 0;
+  for (int at = 0; at < 40; at++) {
+    struct graph_case c;
+    double y;
+    const double b = (double)(float)(1 + at / 41.0);
+    const struct graph_draw equal = {.low = b, .high = b};
+    graph_begin(
+        &c,
+        "(float[1,16,20,20] x, float[1,16,3,3] w, float[1] b, float[1] s, float[1] z) => (float[1,1,18,18] y) {\n"
+        "c = Conv(x, w, b)\ny = InstanceNormalization(c, s, z) }",
+        &equal);
+    for (int64_t i = 0; i < shape_count(&c.in[0].shape); i++)
+      c.in[0].f64[i] = 0x1p-140;
+    float sum = 0, low = 0;
+    for (int k = 0; k < K; k++) {
+      int power;
+      sum += (float)b;
+      float part = frexpf(low + (float)b, &power);
+      low = ldexpf(rintf(ldexpf(part, 18)), power - 18);
+    }
+    const double sigma = sigma_on_the_cpu(&c, true, &y), times = b / sqrt(1e-5) / sigma;
+    honest = fmax(honest, fabs((double)(sum / K) - b) * times);
+    coarse += fabs((double)(low / K) - b) * times / 40;
+    graph_end(&c);
+  }
+  print_message("equal terms: %.2g deviations at most, %.2g in 18 bits\n", honest, coarse);
+  assert_true(honest < 1.5 && coarse > 15);
 }
 
 // 40 sums as the honest loop makes them: far beyond the scale of a random order, within the other.
@@ -294,6 +330,7 @@ int main(void) {
                                      cmocka_unit_test(test_sums_of_products),
                                      cmocka_unit_test(test_a_loop_over_products_passes),
                                      cmocka_unit_test(test_moments),
+                                     cmocka_unit_test(test_equal_terms),
                                      cmocka_unit_test(test_a_plain_loop_passes),
                                      cmocka_unit_test(test_small_terms_after_large_ones)};
   return cmocka_run_group_tests_name("one lane", tests, graph_open, graph_close);
