@@ -222,8 +222,8 @@ static void test_moments(void **state) {
   (void)state;
   static const char *const norms[] = {
       "(float[2,9001] x, float[9001] s, float[9001] b) => (float[2,9001] y) { y = LayerNormalization(x, s, b) }",
-      "(float[3,2,55,55] x, float[2] s, float[2] b) => (float[3,2,55,55] y) <float[2] z = {0, 0}> {\n"
-      "y, m, v = BatchNormalization<training_mode = 1>(x, s, b, z, z) }",
+      ("(float[3,2,55,55] x, float[2] s, float[2] b) => (float[3,2,55,55] y) <float[2] z = {0, 0}> {\n"
+       "y, m, v = BatchNormalization<training_mode = 1>(x, s, b, z, z) }"),
       "(float[2,9001] x) => (float[2,9001] y) { y = Softmax(x) }",
       "(float[9001,2] x) => (float[9001,2] y) { y = LogSoftmax<axis = 0>(x) }",
   };
