@@ -59,7 +59,8 @@ void oracle_answer_release(struct oracle_answer *a);
 bool oracle_has_steep_sums(const struct graph *g);
 
 // The fewest moments of a normalization or results of a reduction in the graph, each of a row that one accumulator may
-// be used for; 0: there are none. Elements that they feed share their errors. values: all shapes, as of oracle_infer.
+// be used for, or matrices that are cut to a rank, which one error turns where the singular values next to the cut are
+// nearly equal; 0: there are none. Elements that they feed share their errors. values: all shapes, as of oracle_infer.
 enum assay_status oracle_moments(const struct graph *g, const struct array *values, struct arena *arena,
                                  int64_t *moments, struct assay_error *err);
 

@@ -25,3 +25,6 @@ judge 'low_precision|wrong_value' --define BF16_PRODUCTS
 judge 'low_precision|wrong_value' --define NO_PIVOTS
 judge wrong_value --define NO_SIGN
 judge wrong_value --define NO_LAST
+# A cut to a rank where the singular values next to it are nearly equal: one error turns all elements, and was refused.
+"$assay" judge kernelbenchx/LinearAlgebra/low_rank_svd_approximation "$2/tests/kernelbenchx/low_rank_svd.c" --device cpu --no-timing --no-store \
+  --seed 4248756696392348338 --secret 4082471080955002102 | grep -q "low_rank_svd.c  pass" || { echo "low_rank_svd.c is refused at its known draw"; exit 1; }
