@@ -122,11 +122,11 @@ def main():
     db.row_factory = sqlite3.Row
     rows = verdicts(db, making_seconds(a.results), a.no_floor.split(","))
     curves, done = tuners(a.assay, store), parts(a.log)
+    if not done:
+        raise SystemExit(f"makers.py: {a.log} tells of no part")
     head = {"what": "The suite fusedops, makers side by side in one run: bench/gpu/fusedops.sh, written by bench/gpu/makers.py",
             "command": a.command, "date": a.date, "commit": a.commit, "driver": a.driver, **versions(a.results),
             "seconds": max(row[4] for row in done), "remark": a.remark}
-    if not done:
-        raise SystemExit(f"makers.py: {a.log} tells of no part")
     columns = list(curves[0]) if curves else []
     text = json.dumps(head, indent=1)[:-2] + f',\n "columns": {json.dumps(COLUMNS)},\n "rows": '
     text += write_rows([[row[name] for name in COLUMNS] for row in rows])
