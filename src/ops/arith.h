@@ -243,10 +243,10 @@ static inline double arith_lost_most(double k) {
 // Where many elements share such a sum, as those of a normalization its mean, it counts as one deviation, not three:
 // all of them are then off by as much, and so is their root mean square.
 #define ARITH_LOST_SHARED 3
-// Of k equal terms each addition errs by the same part of a unit, between -1/2 and 1/2: by 0.29 k of 2^-24 in all as a
-// rule, and at most by k/2. The terms of a pass are not equal, since each has noise of its own, and lose less.
+// Of k equal terms all additions of a binade err by the same part of a unit: by 0.12 k of 2^-24 in all as a rule, and
+// by k/4 at most (test_equal_terms). The terms of a pass are not equal, since each has noise of its own, and lose less.
 #define ARITH_ALIKE 1e-12 // squared deviations next to squares
-#define ARITH_LOST_ALIKE 0.35
+#define ARITH_LOST_ALIKE 0.25
 static inline double arith_lost_alike(double y, double t2, double k) {
   return k * t2 - y * y <= ARITH_ALIKE * y * y ? ARITH_LOST_ALIKE * k * 0x1p-24 * fabs(y) : 0;
 }

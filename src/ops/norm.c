@@ -321,10 +321,9 @@ int64_t op_moments(const struct op_infer *c) {
   const bool mvn = strcmp(name, "MeanVarianceNormalization") == 0;
   if (trailing ? trailing_axes(c, &axes, NULL) : !mvn || mvn_axes(c, &axes, NULL))
     return 0;
-  int64_t moments = 1;
-  for (int i = 0; i < x->rank; i++)
-    moments *= axes >> i & 1 ? 1 : x->dims[i];
-  return moments;
+  struct rows rows;
+  rows_init(&rows, x, axes, NULL);
+  return rows.count;
 }
 
 static const struct op_attr batch_norm_attrs_7[] = {

@@ -151,14 +151,12 @@ static enum assay_status softmax_infer(struct op_infer *c, struct assay_error *e
 }
 
 int64_t op_softmax_sums(const struct op_infer *c) {
-  const struct shape *x = &c->in[0]->shape;
+  struct rows rows;
   unsigned axes;
-  int64_t sums = 1;
   if (softmax_axes(c, &axes, NULL))
     return 0;
-  for (int i = 0; i < x->rank; i++)
-    sums *= axes >> i & 1 ? 1 : x->dims[i];
-  return sums;
+  rows_init(&rows, &c->in[0]->shape, axes, NULL);
+  return rows.count;
 }
 
 static bool softmax_apart(const struct op_infer *c, const bool *apart, int64_t *halo) {

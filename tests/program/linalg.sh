@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# linalg.sh ASSAY ROOT: systems of equations and determinants. Honest elimination passes; with factors of 8 bits,
+# linalg.sh ASSAY ROOT: systems of equations and determinants, and a cut to a rank. Honest elimination passes; with factors of 8 bits,
 # without pivots, with a wrong sign or a term left out it does not. About 4 s.
 set -eu
 assay=$1 folder=$2/tests/program/linalg

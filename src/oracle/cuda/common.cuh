@@ -214,7 +214,7 @@ DEVICE_FN double arith_round_power(const struct gpu_arith *a, struct noise *n, d
 // As in ops/arith.h.
 #define LOST_LEAST 8.0
 #define LOST_PART 0.25
-#define LOST_ALIKE 0.35
+#define LOST_ALIKE 0.25
 #define LOST_ALIKE_SPREAD 1e-12
 
 // A standard normal deviate (Box and Muller 1958).
