@@ -108,6 +108,13 @@ def option(arguments, name, default):
     return value
 
 
+def flag(arguments, name):
+    """Takes `name` out of the arguments: whether it was there."""
+    given = name in arguments
+    arguments[:] = [a for a in arguments if a != name]
+    return given
+
+
 def gpus_here():
     """As many as CUDA_VISIBLE_DEVICES or nvidia-smi lists; 1 where there is none, so that a script can be tried on a CPU."""
     if os.environ.get("CUDA_VISIBLE_DEVICES"):

@@ -3,6 +3,7 @@
 """The same kernels judged again and again with other seeds and secrets: honest ones must pass, their wrong twins fail.
 
 usage: seeds.py ASSAY OUT.json FOLDER SUITE [--seeds N] [--seconds S] [--gpus N] [--each N] [--device D] [--workload NAME]
+       [--honest]
 
 FOLDER has candidates with `// assay: twin MACRO expect VERDICTS` lines, as tools/tasks/honest_kernels.py writes them; a twin
 is refused by one of its verdicts, and any other (that it did not compile, that it has another device) counts as no
@@ -11,6 +12,7 @@ refusal. A round judges all of them and their twins once, at `small` with all qu
 at once (7) with a part of the processors; a bench has a few kernels, and takes the next ones, of the next round too, as
 soon as it is done. None is begun after --seconds (540), and none after a round of which nothing passed; OUT.json is written
 after every bench. The same command goes on where it ends; a round that had been begun is begun again.
+With --honest the kernels alone are judged, each without its twins, whose counts stay: a round is then several times shorter.
 
 OUT.json: "calls" has each call's command, commit and machine. "kernels" is {name: [honest judged, honest passed, worst part
 of a limit, twins judged, twins refused]}; what is not as expected is in "surprises", with seed, secret and what was said.
@@ -43,6 +45,7 @@ class Options:
         self.device, self.workload = option("--device", "cuda"), option("--workload", "small")
         self.gpus = int(option("--gpus", 0)) or (common.gpus_here() if self.device == "cuda" else 1)
         self.each = int(option("--each", 7))
+        self.twins = [] if common.flag(arguments, "--honest") else ["--twins"]
         if len(arguments) != 4:
             sys.exit(__doc__)
         self.assay, self.out = os.path.realpath(arguments[0]), pathlib.Path(arguments[1])
@@ -59,7 +62,7 @@ def bench(o, gpu, paths):
     with tempfile.TemporaryDirectory() as folder:
         for path in paths:
             shutil.copy(path, folder)
-        command = [o.assay, "bench", o.suite, "--from", folder, "--twins", "--workload", o.workload, "--device", o.device,
+        command = [o.assay, "bench", o.suite, "--from", folder, *o.twins, "--workload", o.workload, "--device", o.device,
                    "--no-timing", "--threads", str(max(1, len(own) // o.each)), "--store", f"{folder}/store", "--json"]
         done = subprocess.run(command, env=environment, capture_output=True, text=True,
                               preexec_fn=lambda: os.sched_setaffinity(0, own))

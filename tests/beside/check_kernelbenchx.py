@@ -42,7 +42,8 @@ if arguments[0] == "bench":
     for name in names:
         passed = os.environ.get("NOTHING", "pass")
         refused = os.environ.get("REFUSED", "wrong_value")
-        found += [verdict(name, passed), verdict(name + " -DTWIN", "pass" if name == os.environ.get("BROKEN") else refused)]
+        twin = "pass" if name == os.environ.get("BROKEN") else refused
+        found += [verdict(name, passed)] + [verdict(name + " -DTWIN", twin)] * ("--twins" in arguments)
     print(json.dumps(found))
 elif arguments[0] == "judge":
     number = arguments[1].rpartition("/")[2]
@@ -116,6 +117,16 @@ class Scripts(unittest.TestCase):
         self.out.unlink()
         code, _, _, found = self.seeds("--seeds", "1", NOTHING="not_judged", REFUSED="not_judged")
         self.assertEqual((code, found["not_judged"], found["sums"]["honest"], found["sums"]["twins"]), (1, 12, 0, 0))
+
+    def test_seeds_of_honest_kernels_alone(self):
+        """Rounds without twins go on in the same file; what was counted of twins stays, and a false alarm is told."""
+        self.seeds("--seeds", "1")
+        code, _, asked, found = self.seeds("--honest", "--seeds", "3")
+        self.assertEqual((code, len(asked), found["kernels"]["a.cu"]), (0, 4, [3, 3, 0.25, 1, 1]))
+        self.assertEqual(found["sums"], {"honest": 18, "honest_passed": 18, "twins": 6, "twins_refused": 6})
+        self.assertIn("--honest", found["calls"][1]["command"])
+        code, _, _, found = self.seeds("--seeds", "4", "--honest", NOTHING="wrong_value")
+        self.assertEqual((code, len(found["surprises"]), found["sums"]["honest_passed"]), (1, 6, 18))
 
     def test_level4_goes_on(self):
         """What has no verdict says where the judge stood. The next call asks for that alone, and first for what had no turn."""
