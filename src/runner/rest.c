@@ -3,16 +3,18 @@
 
 enum {
   FIRST_PAUSE_NS = 500000,
-  DOUBLINGS = 4,           // the longest pause: 8 ms
+  DOUBLINGS = 6,           // the longest pause: 32 ms,
+  DOUBLINGS_AT_WORK = 4,   // or 8 ms, where the next look is to see threads that have come to rest
   STOPPING_NS = 200000,    // less than this may always be the cost of stopping and continuing
   PART = 4,                // more of the pause than one in so many is work
   MOST_RUN_NS = 4000000,   // work that has gone on for so long is not the end of a loop,
-  FEWEST_LOOKS = 6,        // unless the processor was taken from a thread while its time was counted
+  FEWEST_LOOKS = 7,        // unless the processor was taken from a thread while its time was counted
   MOST_WALL_NS = 800000000 // on a busy machine a thread may wait for a processor for long
 };
 
 int64_t rest_pause_ns(const struct rest *r) {
-  return (int64_t)FIRST_PAUSE_NS << (r->looks < DOUBLINGS ? r->looks : DOUBLINGS);
+  const int most = r->parked ? DOUBLINGS : DOUBLINGS_AT_WORK;
+  return (int64_t)FIRST_PAUSE_NS << (r->looks < most ? r->looks : most);
 }
 
 enum rest_state rest_look(struct rest *r, bool parked, int64_t run_ns, int64_t wall_ns) {
@@ -21,13 +23,16 @@ enum rest_state rest_look(struct rest *r, bool parked, int64_t run_ns, int64_t w
   r->run_ns += run_ns;
   r->wall_ns += wall_ns;
   r->last_run_ns = run_ns;
+  r->least_run_ns = r->looks == 1 || run_ns < r->least_run_ns ? run_ns : r->least_run_ns;
   r->restless += !r->parked;
   r->restless_ns += r->parked ? 0 : run_ns;
   const bool rested = parked && r->parked;
   r->parked = parked;
   if (rested && (run_ns < STOPPING_NS || run_ns < pause_ns / PART))
     return REST_REACHED;
-  if (r->wall_ns >= MOST_WALL_NS || (r->looks >= FEWEST_LOOKS && r->run_ns >= MOST_RUN_NS))
+  // What every pause has at least is stopping and continuing.
+  const int64_t worked_ns = r->run_ns - r->looks * r->least_run_ns;
+  if (r->wall_ns >= MOST_WALL_NS || (r->looks >= FEWEST_LOOKS && worked_ns >= MOST_RUN_NS))
     return REST_REFUSED;
   return REST_NOT_YET;
 }

@@ -3,8 +3,9 @@
 //
 // After a call that returned, the judge lets the frozen process run for a moment, freezes it again and looks. Being
 // continued and stopped takes every thread some processor time by itself: a few microseconds, or hundreds on a virtual
-// machine whose host is busy. That time does not grow with the pause, but the time of a thread at work does. So each
-// pause is twice as long as the one before, and rest is little time against the pause.
+// machine whose host is busy or which has many processors: dozens of parked threads then take milliseconds together.
+// That time does not grow with the pause, but the time of a thread at work does. So each pause is twice as long as the
+// one before, and rest is little time against the pause.
 //
 // What is done in these pauses was left for after the call: tidying up, preparing the next one. It is part of the
 // call's time. What stopping and continuing take by themselves shows the last pause, which everything begins and ends
@@ -21,7 +22,7 @@ struct rest { // zeros at the start
   int64_t restless_ns;     // of these
   bool parked;             // at the last look; before the first one the caller sets it
   int64_t run_ns, wall_ns; // of all pauses
-  int64_t last_run_ns;
+  int64_t last_run_ns, least_run_ns;
 };
 
 enum rest_state { REST_NOT_YET, REST_REACHED, REST_REFUSED };

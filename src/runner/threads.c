@@ -42,22 +42,31 @@ struct parking {
   uint32_t value;
 };
 
+// Whether a futex call with these arguments, made anew, waits for as long as its word does not change: what the system
+// refuses (a word off its place, a set of no bits, a clock for a wait that has none) returns at once.
+static bool futex_waits(const unsigned long a[6]) {
+  enum { WORD = sizeof(uint32_t) };
+  const unsigned operation = (unsigned)a[1] & ~(unsigned)FUTEX_PRIVATE_FLAG;
+  const bool any = operation == FUTEX_WAIT,
+             some = operation == FUTEX_WAIT_BITSET || operation == (FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME);
+  return a[0] % WORD == 0 && a[3] == 0 && (any || (some && (uint32_t)a[5] != 0));
+}
+
 // /proc/PID/task/TID/syscall of a thread that is stopped inside a system call reads "number arg0 ... arg5 sp pc";
 // outside of one the number is -1.
 static bool waits(pid_t pid, pid_t id, struct parking *out) {
   char path[96];
   long number = -1;
-  unsigned long a[4] = {0};
+  unsigned long a[6] = {0};
   *out = (struct parking){0};
   snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)pid, (int)id);
   FILE *f = fopen(path, "re");
   if (!f)
     return true; // it has ended
-  int n = fscanf(f, "%ld %lx %lx %lx %lx", &number, &a[0], &a[1], &a[2], &a[3]);
+  int n = fscanf(f, "%ld %lx %lx %lx %lx %lx %lx", &number, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5]);
   fclose(f);
-  unsigned long operation = a[1] & FUTEX_CMD_MASK;
   *out = (struct parking){.address = a[0], .value = (uint32_t)a[2]};
-  return n == 5 && number == SYS_futex && (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET) && a[3] == 0;
+  return n == 7 && number == SYS_futex && futex_waits(a);
 }
 
 // Whether every word still has the value that its thread waits on. A process that is continued makes its futex calls

@@ -16,7 +16,7 @@
 
 #include "runner/threads.h"
 
-static uint32_t word;
+static uint32_t word, words[2];
 
 static void handled(int number) {
   (void)number;
@@ -33,12 +33,25 @@ static void *park(void *blocks) {
   return NULL;
 }
 
-static void child(bool blocks) {
+// Futex calls that the system refuses at once: for bits of an empty set, for a word off its place, by a clock for a
+// wait that has none.
+static void *seem_to_wait(void *kind) {
+  const int number = (int)(intptr_t)kind;
+  char *at = (char *)words + (number == 1);
+  const int operation = number == 0   ? FUTEX_WAIT_BITSET_PRIVATE
+                        : number == 1 ? FUTEX_WAIT_PRIVATE
+                                      : FUTEX_WAIT_PRIVATE | FUTEX_CLOCK_REALTIME;
+  for (;;)
+    syscall(SYS_futex, at, operation, 0, NULL, NULL, 0);
+  return NULL;
+}
+
+static void child(void *(*second)(void *), void *argument) {
   struct sigaction action = {.sa_handler = handled};
   pthread_t thread;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   sigaction(SIGRTMIN, &action, NULL);
-  pthread_create(&thread, NULL, park, blocks ? &word : NULL);
+  pthread_create(&thread, NULL, second, argument);
   park(&word);
 }
 
@@ -63,7 +76,7 @@ static void go_on(pid_t pid, pid_t *second) {
 static pid_t parked_child(bool blocks, pid_t *second) {
   pid_t pid = fork();
   if (pid == 0)
-    child(blocks);
+    child(park, blocks ? &word : NULL);
   assert_true(pid > 0);
   stop(pid);
   go_on(pid, second);
@@ -94,10 +107,31 @@ static void a_signal_that_is_blocked(void **state) {
   end(pid);
 }
 
+static void what_seems_to_wait(void **state) {
+  (void)state;
+  enum { KINDS = 3, STOPS = 50 };
+  for (intptr_t kind = 0; kind < KINDS; kind++) {
+    pid_t pid = fork();
+    if (pid == 0)
+      child(seem_to_wait, (void *)kind);
+    assert_true(pid > 0);
+    struct thread_set now = {0};
+    int stops = 0;
+    for (stop(pid); stops < STOPS; stop(pid)) {
+      stops += threads_list(pid, &now) && now.n == 2;
+      assert_false(now.n == 2 && threads_parked(pid));
+      kill(pid, SIGCONT);
+      usleep(500);
+    }
+    end(pid);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_signal_that_waits),
       cmocka_unit_test(a_signal_that_is_blocked),
+      cmocka_unit_test(what_seems_to_wait),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
