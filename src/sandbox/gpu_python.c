@@ -16,16 +16,15 @@ static size_t count(const char *const *list) {
 char *const *gpu_python_environment(const struct gpu_python *p, struct arena *a) {
   struct gpu_visible gpu;
   gpu_visible(p->device_index, &gpu);
-  char *const own[] = {arena_strdup(a, "LC_ALL=C.UTF-8"),
-                       arena_printf(a, "PATH=%s", p->path_env),
-                       arena_printf(a, "HOME=%s", p->folder),
-                       arena_printf(a, "TMPDIR=%s", p->folder),
+  char *const own[] = {arena_strdup(a, "LC_ALL=C.UTF-8"), arena_printf(a, "PATH=%s", p->path_env),
+                       arena_printf(a, "HOME=%s", p->folder), arena_printf(a, "TMPDIR=%s", p->folder),
                        arena_strdup(a, "USER=assay"), // PyTorch names a folder after it
                        arena_printf(a, "TORCH_EXTENSIONS_DIR=%s/extensions", p->folder),
                        arena_printf(a, "TRITON_CACHE_DIR=%s/triton", p->folder),
                        arena_printf(a, "TORCHINDUCTOR_CACHE_DIR=%s/inductor", p->folder),
                        arena_printf(a, "CUDA_CACHE_PATH=%s/cuda", p->folder),
-                       arena_strdup(a, gpu.devices),
+                       // Helion's search would time its configurations in a process of its own, which has no GPU here
+                       arena_strdup(a, "HELION_AUTOTUNE_BENCHMARK_SUBPROCESS=0"), arena_strdup(a, gpu.devices),
                        arena_strdup(a, gpu.order)};
   enum { N_OWN = sizeof own / sizeof *own };
   size_t n = 0, n_more = count(p->more_environment);
