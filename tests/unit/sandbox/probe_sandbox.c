@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -179,11 +181,51 @@ static void do_flood(void) {
     ;
 }
 
+// Calls of which none would end in EPERM without a filter, as far as an ordinary user's kernel has them.
+static void do_calls(void) {
+  int ends[2];
+  const long self = getpid();
+  say("socketpair", socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+  say("ptrace", ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+  say("process_vm_readv", syscall(SYS_process_vm_readv, self, NULL, 0, NULL, 0, 0));
+  say("process_vm_writev", syscall(SYS_process_vm_writev, self, NULL, 0, NULL, 0, 0));
+  say("pidfd_getfd", syscall(SYS_pidfd_getfd, -1, 0, 0));
+  say("unshare", syscall(SYS_unshare, 0));
+  say("setns", syscall(SYS_setns, -1, 0));
+  say("mount", syscall(SYS_mount, NULL, NULL, NULL, 0, NULL));
+  say("keyctl", syscall(SYS_keyctl, -1, 0, 0, 0, 0));
+  say("add_key", syscall(SYS_add_key, NULL, NULL, NULL, 0, 0));
+  say("bpf", syscall(SYS_bpf, 1, NULL, 0));
+  say("perf_event_open", syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0));
+  say("io_uring_setup", syscall(SYS_io_uring_setup, 0, NULL));
+  say("userfaultfd", syscall(SYS_userfaultfd, -1));
+#if defined(__x86_64__)
+  say("x32", syscall(SYS_getpid | 0x40000000));
+#else
+  puts("x32 EPERM");
+#endif
+}
+
+// getpid() by the 32-bit entry.
+static void do_other_entry(void) {
+#if defined(__x86_64__)
+  long number = 20;
+  __asm__ volatile("int $0x80" : "+a"(number) : : "memory", "r8", "r9", "r10", "r11");
+  say("entry", 0);
+#else
+  raise(SIGSYS);
+#endif
+}
+
 static int do_role(const char *what, const char *arg) {
   if (!strcmp(what, "open"))
     do_open(arg);
   else if (!strcmp(what, "net"))
     do_net(arg);
+  else if (!strcmp(what, "calls"))
+    do_calls();
+  else if (!strcmp(what, "entry"))
+    do_other_entry();
   else if (!strcmp(what, "state"))
     do_state();
   else if (!strcmp(what, "number"))

@@ -314,6 +314,29 @@ static void test_network(void **state) {
   close(fd);
 }
 
+// What no compiler needs, one line for each call.
+static void test_calls_of_a_build(void **state) {
+  const struct fixture *f = *state;
+  struct run r;
+  if (!f->strength.seccomp)
+    SKIP_BECAUSE("there is no seccomp here");
+  run_init(&r, SANDBOX_BUILDER);
+  run_probe(f, &r, "calls", NULL, 5000 * MS);
+  assert_true(r.end.exited && r.end.code == 0);
+  int lines = 0;
+  for (const char *line = buf_str(&r.log); *line; lines++) {
+    const char *end = strchr(line, '\n');
+    assert_non_null(end);
+    if (end - line < 6 || strncmp(end - 6, " EPERM", 6) != 0)
+      fail_msg("%.*s", (int)(end - line), line);
+    line = end + 1;
+  }
+  assert_int_equal(lines, 15);
+  run_probe(f, &r, "entry", NULL, 5000 * MS);
+  assert_true(!r.end.exited && (r.end.signal == SIGSYS || r.end.signal == SIGSEGV)); // there may be no such entry
+  run_release(&r);
+}
+
 static void test_signals_outside(void **state) {
   const struct fixture *f = *state;
   char self[16];
@@ -328,6 +351,28 @@ static void test_signals_outside(void **state) {
       assert_null(strstr(buf_str(&r.log), "kill ok"));
     run_release(&r);
   }
+}
+
+// A judge that gets no namespaces: clone with any CLONE_NEW* flag fails here.
+static void forbid_namespaces(void);
+
+// Those that a process has or could take, all together; all bits where nobody can tell.
+static unsigned long long capabilities(pid_t pid) {
+  static const char *const sets[] = {"CapInh:", "CapPrm:", "CapEff:", "CapAmb:"};
+  char path[64], line[256];
+  unsigned long long all = 0;
+  size_t seen = 0;
+  snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+  FILE *in = fopen(path, "r");
+  while (in && fgets(line, sizeof line, in))
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+      if (!strncmp(line, sets[i], strlen(sets[i]))) {
+        all |= strtoull(line + strlen(sets[i]), NULL, 16);
+        seen++;
+      }
+  if (in)
+    fclose(in);
+  return seen == sizeof sets / sizeof *sets ? all : ~0ull;
 }
 
 // Seen from outside: its namespaces are not ours, the kernel's out-of-memory killer prefers it, no capability is left.
@@ -364,13 +409,7 @@ static void test_seen_from_outside(void **state) {
     assert_non_null(fgets(line, sizeof line, in));
     fclose(in);
     assert_string_equal(line, "1000\n");
-    snprintf(path, sizeof path, "/proc/%d/status", (int)c.pid);
-    in = fopen(path, "r");
-    assert_non_null(in);
-    while (fgets(line, sizeof line, in))
-      if (!strncmp(line, "CapEff:", 7) || !strncmp(line, "CapPrm:", 7))
-        assert_true(strtoull(line + 7, NULL, 16) == 0);
-    fclose(in);
+    assert_int_equal(capabilities(c.pid), 0);
     sandbox_kill(&c, &r.end);
     assert_int_equal(r.end.signal, SIGKILL);
     assert_false(r.end.exited || r.end.deadline);
@@ -385,6 +424,36 @@ static void test_seen_from_outside(void **state) {
 
 // Runs `body` in a child process of the test, as an ordinary user where the test is root; its return value counts.
 static void in_child(bool namespaces, int (*body)(const struct fixture *), const struct fixture *f);
+
+// A new user namespace takes all capabilities from a program that it executes, so what the sandbox itself takes shows
+// where there is none: root's, in a container.
+static void test_capabilities_of_root(void **state) {
+  const struct fixture *f = *state;
+  int end = 0;
+  if (geteuid() != 0 || capabilities(getpid()) == 0)
+    SKIP_BECAUSE("the test has no capabilities that a child could keep");
+  pid_t judge = fork();
+  assert_true(judge >= 0);
+  if (judge == 0) {
+    struct assay_error err = {0};
+    char *argv[] = {(char *)f->probe, "sleep", NULL};
+    forbid_namespaces();
+    for (int i = 0; i < 2; i++) {
+      struct sandbox_policy policy = {.role = roles[i], .folder = "/", .file_bytes = 1 << 20};
+      struct sandbox_child c;
+      if (sandbox_spawn(&policy, argv, no_env, NULL, 0, &c, &err) != ASSAY_OK)
+        _exit(101);
+      const unsigned long long kept = capabilities(c.pid);
+      sandbox_kill(&c, NULL);
+      if (kept != 0)
+        _exit(102 + i);
+    }
+    _exit(0);
+  }
+  assert_int_equal(waitpid(judge, &end, 0), judge);
+  assert_true(WIFEXITED(end));
+  assert_int_equal(WEXITSTATUS(end), 0);
+}
 
 // Whether the kernel grants all of these here, to a child that asks for them itself.
 static bool granted(int namespaces) {
@@ -697,9 +766,6 @@ static void test_daemon_dies(void **state) {
   run_release(&r);
 }
 
-// A judge that gets no namespaces: clone with any CLONE_NEW* flag fails here.
-static void forbid_namespaces(void);
-
 static void in_child(bool namespaces, int (*body)(const struct fixture *), const struct fixture *f) {
   int status;
   pid_t pid = fork();
@@ -1000,8 +1066,10 @@ int main(void) {
       cmocka_unit_test(test_null),
       cmocka_unit_test(test_programs),
       cmocka_unit_test(test_network),
+      cmocka_unit_test(test_calls_of_a_build),
       cmocka_unit_test(test_signals_outside),
       cmocka_unit_test(test_seen_from_outside),
+      cmocka_unit_test(test_capabilities_of_root),
       cmocka_unit_test(test_takes_what_is_granted),
       cmocka_unit_test(test_memory_of_a_hidden_judge),
       cmocka_unit_test(test_oom_score_under_a_hidden_judge),
