@@ -33,7 +33,7 @@ double overhead_work_allowance(const double *first_ns, int n, double most_ns) {
 static const double DISTURBED_NS = 100000;
 
 // What a quiet machine takes at most (half of it is usual), and from how many calls more is believed.
-static const struct overhead_limits QUIET = {.spent_ns = 5000, .arming_ns = 32000, .first_ns = 20000};
+const struct overhead_limits overhead_quiet = {.spent_ns = 5000, .arming_ns = 32000, .first_ns = 20000};
 enum { ENOUGH_COLD = 4, ENOUGH_HOT = 2 };
 
 enum kind { SPENT, ARMING, FIRST };
@@ -61,26 +61,29 @@ static double least_of(const struct overhead_call *calls, int n, enum kind kind,
   return quiet_ns;
 }
 
-static double arming_of(const struct overhead_call *calls, int n, bool hot, double most_ns, bool *doubtful) {
+static double arming_of(const struct overhead_call *calls, int n, bool hot, double most_ns, double quiet_ns,
+                        bool *doubtful) {
   double kept[OVERHEAD_MOST_CALLS];
   const int m = figures(calls, n, ARMING, hot ? HOT : COLD, false, kept);
   if (m >= (hot ? ENOUGH_HOT : ENOUGH_COLD))
     return overhead_allowance(kept, m, most_ns);
   *doubtful = true;
-  return ARMING_SLACK * least_of(calls, n, ARMING, hot ? HOT : COLD, QUIET.arming_ns);
+  return ARMING_SLACK * least_of(calls, n, ARMING, hot ? HOT : COLD, quiet_ns);
 }
 
-struct overhead_usual overhead_usual_of(const struct overhead_call *calls, int n, const struct overhead_limits *most) {
+struct overhead_usual overhead_usual_of(const struct overhead_call *calls, int n, const struct overhead_limits *most,
+                                        const struct overhead_limits *quiet) {
   double kept[OVERHEAD_MOST_CALLS];
   struct overhead_usual u = {0};
-  u.arming_ns = arming_of(calls, n, false, most->arming_ns, &u.doubtful);
-  u.hot_arming_ns = arming_of(calls, n, true, most->arming_ns, &u.doubtful);
+  const bool some_hot = figures(calls, n, SPENT, HOT, true, kept) > 0;
+  u.arming_ns = arming_of(calls, n, false, most->arming_ns, quiet->arming_ns, &u.doubtful);
+  u.hot_arming_ns = some_hot ? arming_of(calls, n, true, most->arming_ns, quiet->arming_ns, &u.doubtful) : u.arming_ns;
   int m = figures(calls, n, FIRST, COLD | HOT, false, kept);
   u.first_ns = m >= ENOUGH_COLD + ENOUGH_HOT ? overhead_work_allowance(kept, m, most->first_ns)
-                                             : ARMING_SLACK * least_of(calls, n, FIRST, COLD | HOT, QUIET.first_ns);
+                                             : ARMING_SLACK * least_of(calls, n, FIRST, COLD | HOT, quiet->first_ns);
   m = figures(calls, n, SPENT, COLD, false, kept);
   u.spent_ns = m >= ENOUGH_COLD ? fmin(stats_quantile(kept, m, LOW_QUANTILE), most->spent_ns)
-                                : least_of(calls, n, SPENT, COLD, QUIET.spent_ns);
+                                : least_of(calls, n, SPENT, COLD, quiet->spent_ns);
   return u;
 }
 
@@ -89,8 +92,8 @@ double overhead_most_allowed(const struct overhead_usual *u) {
 }
 
 bool overhead_is_dear(const struct overhead_usual *u) {
-  return u->first_ns > ARMING_SLACK * QUIET.first_ns ||
-         fmax(u->arming_ns, u->hot_arming_ns) > ARMING_SLACK * QUIET.arming_ns;
+  return u->first_ns > ARMING_SLACK * overhead_quiet.first_ns ||
+         fmax(u->arming_ns, u->hot_arming_ns) > ARMING_SLACK * overhead_quiet.arming_ns;
 }
 
 double overhead_excess(const double *too_little_ns, int n) {

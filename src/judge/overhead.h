@@ -43,19 +43,21 @@ struct overhead_call {
   bool hot;
 };
 
-// What is believed of such calls at most.
+// What is believed of such calls at most, or what they take on a machine that nobody disturbs.
 struct overhead_limits {
   double spent_ns, arming_ns, first_ns;
 };
+extern const struct overhead_limits overhead_quiet; // of C
 
 // What such calls take, with what is allowed of it to a candidate's call. Doubtful: others had the processors in so
-// many of them that nothing is known. Then as little is allowed as a machine takes that nobody disturbs: a busy machine
-// makes times too long, and never too short.
+// many of them that nothing is known. Then as little is allowed as a machine takes that nobody disturbs (`quiet`): a
+// busy machine makes times too long, and never too short. Where no call was hot, hot ones are not told apart.
 struct overhead_usual {
   double spent_ns, arming_ns, hot_arming_ns, first_ns;
   bool doubtful;
 };
-struct overhead_usual overhead_usual_of(const struct overhead_call *calls, int n, const struct overhead_limits *most);
+struct overhead_usual overhead_usual_of(const struct overhead_call *calls, int n, const struct overhead_limits *most,
+                                        const struct overhead_limits *quiet);
 
 // The most that a call may hide in what is allowed; and whether that is more than a quiet machine takes.
 double overhead_most_allowed(const struct overhead_usual *u);

@@ -178,7 +178,7 @@ static enum assay_status make_null_calls(struct subject *s, struct overhead_usua
                                                   .hot = hot};
   }
   if (!status)
-    *usual = overhead_usual_of(calls, COLD_CALLS + HOT_CALLS, &MOST);
+    *usual = overhead_usual_of(calls, COLD_CALLS + HOT_CALLS, &MOST, &overhead_quiet);
   return status;
 }
 
