@@ -42,6 +42,11 @@ enum {
 // with the judge, so for those it sleeps soon; for all others waking up would cost more than it saves.
 static const int64_t SPIN_ALONE_NS = 20000000, SPIN_CROWDED_NS = 30000;
 
+// How long stopping may take, which is microseconds where every thread gets a processor; how often the judge looks at
+// once, and how long it sleeps between later looks.
+static const int64_t STOP_NS = 10000000000;
+enum { STOP_YIELDS = 64, STOP_PAUSE_NS = 50000 };
+
 // What the runner needs in addition to the candidate's allowance: its libraries, stacks and the allocator's arenas.
 static const size_t OVERHEAD_BYTES = (size_t)512 << 20;
 
@@ -52,6 +57,7 @@ struct runner {
   struct runner_options o;
   struct sandbox_child child;
   bool alive, frozen, crowded;
+  bool unstoppable;       // a thread did not stop
   bool unlocked, foreign; // runner_python.unlocked; its buffers are not ordinary memory
   bool borrowed;          // buffers are the caller's (runner_bind_shared)
   int socket;
@@ -150,6 +156,13 @@ static void finish(struct runner *r, bool late, bool loading, struct runner_repo
     classify_end(&copy, &end, &buffers, late, loading, report);
     return;
   }
+  if (r->unstoppable) {
+    report->event = RUNNER_LATE_WORK;
+    snprintf(report->detail, sizeof report->detail,
+             "a thread could not be stopped after the call: it waits for a process that it starts; wait for those "
+             "before returning");
+    return;
+  }
   report->event = RUNNER_CRASHED;
   snprintf(report->detail, sizeof report->detail,
            "gave an answer that the runner does not give: the kernel wrote to memory that is not its own");
@@ -160,16 +173,29 @@ static void signal_all(const struct runner *r, int number) {
   kill(r->unlocked ? -r->child.pid : r->child.pid, number);
 }
 
-// Sends SIGSTOP and waits until every thread has stopped. False when the process ended instead.
+// Sends SIGSTOP and waits until every thread has stopped. False when the process ended instead, or when a thread does
+// not stop (r->unstoppable): one that waits for another process to execute something does not.
 static bool freeze(struct runner *r) {
   if (r->frozen)
     return true;
   signal_all(r, SIGSTOP);
   siginfo_t info = {0};
+  const int64_t deadline_ns = clock_monotonic_ns() + STOP_NS;
   int got;
-  do
-    got = waitid(P_PID, (id_t)r->child.pid, &info, WSTOPPED | WEXITED | WNOWAIT);
-  while (got != 0 && errno == EINTR); // a host of the library may have handlers
+  for (int turn = 0;; turn++) {
+    info.si_pid = 0;
+    got = waitid(P_PID, (id_t)r->child.pid, &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG);
+    if (got == 0 ? info.si_pid != 0 : errno != EINTR) // a host of the library may have handlers
+      break;
+    if (turn < STOP_YIELDS) // it takes some ten microseconds
+      sched_yield();
+    else if (clock_monotonic_ns() < deadline_ns)
+      nanosleep(&(struct timespec){.tv_nsec = STOP_PAUSE_NS}, NULL);
+    else {
+      r->unstoppable = true;
+      return false;
+    }
+  }
   if (got != 0 || info.si_code != CLD_STOPPED)
     return false;
   waitid(P_PID, (id_t)r->child.pid, &info, WSTOPPED);

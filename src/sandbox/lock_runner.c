@@ -164,7 +164,11 @@ static int memory_rules(scmp_filter_ctx f) {
 
 static int thread_rules(scmp_filter_ctx f) {
   int bad = 0;
-  RULE(SCMP_ACT_ALLOW, SCMP_SYS(clone), arg(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+  // Threads as C libraries make them. One that waits until another has ended (CLONE_VFORK) could not be stopped.
+  const uint64_t thread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD,
+                 more = CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID |
+                        CLONE_DETACHED;
+  RULE(SCMP_ACT_ALLOW, SCMP_SYS(clone), arg(0, SCMP_CMP_MASKED_EQ, ~more, thread));
   // Itself only: the judge belongs to the same user, and could be pinned to another processor from here.
   RULE(SCMP_ACT_ALLOW, SCMP_SYS(sched_setaffinity), arg(0, SCMP_CMP_EQ, 0, 0));
   RULE(SCMP_ACT_ERRNO(EPERM), SCMP_SYS(sched_setaffinity), arg(0, SCMP_CMP_NE, 0, 0));

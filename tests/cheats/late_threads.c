@@ -17,6 +17,7 @@
 // assay: twin HELPERS_STAY expect late_work|timeout -- keeps a helper of args->parallel spinning after the loop
 // assay: twin FALLS expect crashed -- a thread that writes to address 8 a moment after the kernel has returned
 // assay: twin SWARM expect crashed|late_work -- leaves 5000 parked threads; aborts when it gets no more
+// assay: twin UNSTOPPABLE expect forbidden_call -- leaves a thread that waits in clone() until another ends: nothing stops it, and the judge would wait for it to stop
 #define _GNU_SOURCE
 #include <assay/candidate.h>
 #include <errno.h>
@@ -44,6 +45,23 @@ static void nap(long ns) {
   struct timespec t = {ns / 1000000000, ns % 1000000000};
   nanosleep(&t, NULL);
 }
+
+#ifdef UNSTOPPABLE
+static uint32_t never_changes;
+static _Alignas(16) char stack[65536];
+
+static int parked(void *arg) {
+  (void)arg;
+  for (;;)
+    syscall(SYS_futex, &never_changes, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+}
+
+static void *waits(void *arg) {
+  clone(parked, stack + sizeof stack,
+        CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_VFORK, NULL);
+  return arg;
+}
+#endif
 
 static void *late(void *arg) {
   struct job mine = job;
@@ -149,6 +167,12 @@ void assay_kernel(const struct assay_args *args) {
   relu(&job);
   if (!started++)
     pthread_create(&thread, NULL, lurk, NULL);
+#elif defined(UNSTOPPABLE)
+  static int started;
+  relu(&job);
+  if (!started++)
+    pthread_create(&thread, NULL, waits, NULL);
+  nap(1000000);
 #elif defined(HALF) || defined(LAST_BYTES)
 #ifdef HALF
   int64_t middle = job.end / 2;

@@ -55,6 +55,16 @@ static const char source[] =
     "            os._exit(0)\n"
     "        if 'BEFORE' in names:\n"
     "            ctypes.memset(server()[0].outputs[0].data_ptr() - 4, 0, 4)\n"
+    "        if 'UNSTOPPABLE' in names:\n" // waits for a process that waits to open what nobody else does
+    "            c, actions = ctypes.CDLL(None), ctypes.create_string_buffer(256)\n"
+    "            os.mkfifo('nobody')\n"
+    "            c.posix_spawn_file_actions_init(actions)\n"
+    "            c.posix_spawn_file_actions_addopen(actions, 0, b'nobody', 0, 0)\n"
+    "            words, none = (ctypes.c_char_p * 2)(b'true', None), (ctypes.c_char_p * 1)(None)\n"
+    "            threading.Thread(target=c.posix_spawn, daemon=True, args=(ctypes.byref(ctypes.c_int()), "
+    "b'/bin/true',\n"
+    "                             actions, None, words, none)).start()\n"
+    "            time.sleep(0.5)\n"
     "        if 'THREAD' in names or 'CHILD' in names:\n"
     "            me, worker = server()\n"
     "            worker['results_of'] = lambda value, expected: expected\n" // nothing is copied
@@ -201,6 +211,12 @@ static void a_thread_that_finishes_later(void **state) {
 }
 
 // Letting another process do it does not help either.
+// The judge would wait for it without end.
+static void a_thread_that_does_not_stop(void **state) {
+  (void)state;
+  expect("UNSTOPPABLE", "late_work");
+}
+
 static void a_child_that_finishes_later(void **state) {
   (void)state;
   expect("CHILD", "unwritten wrong_value wrong_class late_work");
@@ -572,6 +588,7 @@ int main(void) {
       cmocka_unit_test(leaving),
       cmocka_unit_test(writing_before_an_output),
       cmocka_unit_test(a_thread_that_finishes_later),
+      cmocka_unit_test(a_thread_that_does_not_stop),
       cmocka_unit_test(a_child_that_finishes_later),
       cmocka_unit_test(what_has_no_plan_becomes_a_process),
       cmocka_unit_test(likewise_where_another_workload_has_none),

@@ -27,7 +27,7 @@
 
 #include "sandbox/sandbox.h"
 
-enum { RETURNED = 55, NO_FILTER = 56 };
+enum { RETURNED = 55, NO_FILTER = 56, THREAD = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD };
 
 static char library[96];
 
@@ -115,6 +115,9 @@ static void test_forbidden(void **state) {
       {"vfork", SYS_vfork, {0}},
       {"clone as fork", SYS_clone, {SIGCHLD}},
       {"clone sharing memory", SYS_clone, {CLONE_VM | CLONE_VFORK | SIGCHLD}},
+      {"a thread that another waits for", SYS_clone, {THREAD | CLONE_VFORK}},
+      {"a thread, upper bits set", SYS_clone, {THREAD | 1L << 32}},
+      {"a thread with files of its own", SYS_clone, {THREAD & ~CLONE_FILES}},
       {"execve", SYS_execve, {nowhere}},
       {"execveat", SYS_execveat, {AT_FDCWD, nowhere}},
       {"socket", SYS_socket, {AF_INET, SOCK_STREAM}},
