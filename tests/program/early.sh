@@ -22,7 +22,7 @@ for name in ("median_ns", "hot_ns"):
         sys.exit("work before or after the clock paid")
 END
 }
-for twin in IMPOSTOR SLOW_NULL BY_ROWS; do
+for twin in IMPOSTOR SLOW_NULL SECOND BY_ROWS; do
   times=8
   [ $twin = BY_ROWS ] && times=1
   judged $twin before_the_clock.c kernelbench/1/47 --define ROWS=2048 --define TIMES=$times --workload "B=4, M=2048, N=255"
