@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOG_BYTES = 64 << 10 };
+enum { LOG_BYTES = 64 << 10, MOST_READS = 64 };
 
 void peer_sleep(_Atomic uint32_t *word, uint32_t value, int64_t ns) {
   struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
@@ -25,10 +25,12 @@ bool peer_ended(pid_t pid) {
 
 void peer_read_log(int output, struct buf *log) {
   char bytes[4096];
-  ssize_t n;
-  while (output >= 0 && (n = read(output, bytes, sizeof bytes)) > 0)
-    if (log->len + (size_t)n <= LOG_BYTES)
+  ssize_t n = output >= 0;
+  for (int i = 0; i < MOST_READS && n > 0; i++) {
+    n = read(output, bytes, sizeof bytes);
+    if (n > 0 && log->len + (size_t)n <= LOG_BYTES)
       buf_append(log, bytes, (size_t)n);
+  }
 }
 
 enum assay_status peer_share(size_t bytes, void **page, int *fd, struct assay_error *err) {

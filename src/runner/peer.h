@@ -19,8 +19,8 @@ void peer_sleep(_Atomic uint32_t *word, uint32_t value, int64_t ns);
 // Whether the child has ended; it is not reaped.
 bool peer_ended(pid_t pid);
 
-// Appends what can be read from the child's output (non-blocking; -1: none), up to 64 KiB in all; the rest is
-// dropped.
+// Appends what can be read from the child's output (non-blocking; -1: none), up to 64 KiB in all; the rest is dropped.
+// Returns while a child that writes faster than it is read goes on writing.
 void peer_read_log(int output, struct buf *log);
 
 // Makes shared memory whose size is sealed, mapped here at *page. *fd is for the peer. The caller closes it, also after
