@@ -17,7 +17,7 @@ int64_t rest_pause_ns(const struct rest *r) {
   return (int64_t)FIRST_PAUSE_NS << (r->looks < most ? r->looks : most);
 }
 
-enum rest_state rest_look(struct rest *r, bool parked, int64_t run_ns, int64_t wall_ns) {
+enum rest_state rest_look(struct rest *r, bool parked, bool still, int64_t run_ns, int64_t wall_ns) {
   const int64_t pause_ns = rest_pause_ns(r); // not what it became: a busy machine lengthens it and not the work
   r->looks++;
   r->run_ns += run_ns;
@@ -26,7 +26,7 @@ enum rest_state rest_look(struct rest *r, bool parked, int64_t run_ns, int64_t w
   r->least_run_ns = r->looks == 1 || run_ns < r->least_run_ns ? run_ns : r->least_run_ns;
   r->restless += !r->parked;
   r->restless_ns += r->parked ? 0 : run_ns;
-  const bool rested = parked && r->parked;
+  const bool rested = parked && r->parked && still;
   r->parked = parked;
   if (rested && (run_ns < STOPPING_NS || run_ns < pause_ns / PART))
     return REST_REACHED;

@@ -31,8 +31,9 @@ enum rest_state { REST_NOT_YET, REST_REACHED, REST_REFUSED };
 int64_t rest_pause_ns(const struct rest *r);
 
 // The look after a pause that took `wall_ns`. `parked`: every thread but the main one waits for another thread.
-// `run_ns`: processor time of these threads during the pause, all together and with those that ended.
-enum rest_state rest_look(struct rest *r, bool parked, int64_t run_ns, int64_t wall_ns);
+// `still`: none of them has run code of its own in the pause (threads_stood_still). `run_ns`: processor time of these
+// threads during the pause, all together and with those that ended.
+enum rest_state rest_look(struct rest *r, bool parked, bool still, int64_t run_ns, int64_t wall_ns);
 
 // Of the pauses that began with something at work: the processor time that was no stopping and continuing.
 int64_t rest_work_ns(const struct rest *r);

@@ -600,7 +600,9 @@ static bool comes_to_rest(struct runner *r, int64_t *work_ns) {
     return true;
   uint64_t before = outputs_digest(r);
   enum rest_state state = REST_NOT_YET;
-  while (state == REST_NOT_YET) {
+  struct thread_switches looks[2];
+  threads_switches(r->child.pid, &looks[0]);
+  for (int i = 0; state == REST_NOT_YET; i++) {
     const int64_t pause_ns = rest_pause_ns(&rest);
     int64_t run = threads_process_ns(r->child.pid), wall = clock_monotonic_ns();
     thaw(r);
@@ -609,7 +611,8 @@ static bool comes_to_rest(struct runner *r, int64_t *work_ns) {
       return false;
     run = threads_process_ns(r->child.pid) - run;
     wall = clock_monotonic_ns() - wall;
-    state = rest_look(&rest, rests(r), run, wall);
+    threads_switches(r->child.pid, &looks[(i + 1) % 2]);
+    state = rest_look(&rest, rests(r), threads_stood_still(&looks[i % 2], &looks[(i + 1) % 2]), run, wall);
   }
   *work_ns = rest_work_ns(&rest);
   return state == REST_REACHED && before == outputs_digest(r);

@@ -184,14 +184,44 @@ void threads_wait_times(pid_t pid, struct thread_waits *out) {
     out->ns[i] = threads_ready_ns(pid, out->of.ids[i]);
 }
 
-int64_t threads_waited_ns(const struct thread_waits *before, const struct thread_waits *after) {
+// The most that a thread's figure has grown; of one that is new, all of it.
+static int64_t most_growth(const struct thread_set *before, const int64_t *was, const struct thread_set *after,
+                           const int64_t *is) {
   int64_t most = 0;
-  for (int i = 0; i < after->of.n; i++) {
-    int64_t ns = after->ns[i];
-    for (int k = 0; k < before->of.n; k++)
-      if (before->of.ids[k] == after->of.ids[i])
-        ns -= before->ns[k];
-    most = ns > most ? ns : most;
+  for (int i = 0; i < after->n; i++) {
+    int64_t growth = is[i];
+    for (int k = 0; k < before->n; k++)
+      if (before->ids[k] == after->ids[i])
+        growth -= was[k];
+    most = growth > most ? growth : most;
   }
   return most;
+}
+
+int64_t threads_waited_ns(const struct thread_waits *before, const struct thread_waits *after) {
+  return most_growth(&before->of, before->ns, &after->of, after->ns);
+}
+
+static int64_t switches_of(pid_t pid, pid_t id) {
+  char path[96], line[256];
+  long long n = 0;
+  snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)pid, (int)id);
+  FILE *f = fopen(path, "re");
+  while (f && fgets(line, sizeof line, f) && sscanf(line, "voluntary_ctxt_switches: %lld", &n) != 1)
+    ;
+  if (f)
+    fclose(f);
+  return n;
+}
+
+void threads_switches(pid_t pid, struct thread_switches *out) {
+  if (!threads_list(pid, &out->of))
+    out->of.n = 0;
+  for (int i = 0; i < out->of.n; i++)
+    out->n[i] = out->of.ids[i] == pid ? 0 : switches_of(pid, out->of.ids[i]);
+}
+
+bool threads_stood_still(const struct thread_switches *before, const struct thread_switches *after) {
+  enum { CONTINUED_AND_STOPPED = 2 };
+  return most_growth(&before->of, before->n, &after->of, after->n) <= CONTINUED_AND_STOPPED;
 }

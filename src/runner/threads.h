@@ -48,4 +48,18 @@ void threads_wait_times(pid_t pid, struct thread_waits *out); // of.n is 0 where
 // The longest time that one thread waited between two looks; one that is new has waited in all of its life.
 int64_t threads_waited_ns(const struct thread_waits *before, const struct thread_waits *after);
 
+// How often each thread but the first has given up its processor so far.
+struct thread_switches {
+  struct thread_set of;
+  int64_t n[THREADS_MAX];
+};
+void threads_switches(pid_t pid, struct thread_switches *out);
+
+// Whether no thread has run code of its own between two looks at a stopped process, which was continued and stopped
+// again between them. A thread that waits in a futex goes back to sleep when it is continued, and is stopped: it gives
+// up its processor twice. One that another has just woken, on a word that nobody changed, seems to wait, too, but goes
+// on with its own code. It may look parked again at the next look, only if it was woken again by one that has slept
+// more often than that.
+bool threads_stood_still(const struct thread_switches *before, const struct thread_switches *after);
+
 #endif

@@ -24,7 +24,7 @@ static enum rest_state settle(struct threads t, struct rest *r) {
   *r = (struct rest){.parked = t.parked && !t.late};
   while (state == REST_NOT_YET && r->looks < MOST_LOOKS) {
     int64_t pause = rest_pause_ns(r);
-    state = rest_look(r, t.parked, t.stop_ns + pause / 1000 * t.work + (r->looks == 0 ? t.taken_ns : 0), pause);
+    state = rest_look(r, t.parked, true, t.stop_ns + pause / 1000 * t.work + (r->looks == 0 ? t.taken_ns : 0), pause);
   }
   return state;
 }
@@ -69,7 +69,7 @@ static void uneven_stops_are_no_work(void **state) {
   struct rest r = {.parked = true};
   enum rest_state s = REST_NOT_YET;
   for (int i = 0; s == REST_NOT_YET; i++)
-    s = rest_look(&r, true, (i % 2 == 0 ? 4000 : 6000) * US, rest_pause_ns(&r));
+    s = rest_look(&r, true, true, (i % 2 == 0 ? 4000 : 6000) * US, rest_pause_ns(&r));
   assert_int_equal(s, REST_REACHED);
 }
 
@@ -108,17 +108,31 @@ static void a_late_end_is_waited_for(void **state) {
   (void)state;
   struct rest r = {0};
   for (int i = 0; i < 60; i++)
-    assert_int_equal(rest_look(&r, false, 0, rest_pause_ns(&r)), REST_NOT_YET);
-  assert_int_equal(rest_look(&r, true, 30 * US, rest_pause_ns(&r)), REST_NOT_YET); // it may have worked until now
-  assert_int_equal(rest_look(&r, true, 30 * US, rest_pause_ns(&r)), REST_REACHED);
+    assert_int_equal(rest_look(&r, false, true, 0, rest_pause_ns(&r)), REST_NOT_YET);
+  assert_int_equal(rest_look(&r, true, true, 30 * US, rest_pause_ns(&r)), REST_NOT_YET); // it may have worked until now
+  assert_int_equal(rest_look(&r, true, true, 30 * US, rest_pause_ns(&r)), REST_REACHED);
+}
+
+// One that was woken when the pause ended looks parked, and has run between two such looks.
+static void who_ran_in_between_is_looked_at_again(void **state) {
+  (void)state;
+  struct rest r = {.parked = true};
+  for (int i = 0; i < 5; i++)
+    assert_int_equal(rest_look(&r, true, false, 30 * US, rest_pause_ns(&r)), REST_NOT_YET);
+  assert_int_equal(rest_look(&r, true, true, 30 * US, rest_pause_ns(&r)), REST_REACHED);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(parked_threads_rest_at_once),       cmocka_unit_test(slow_stops_are_no_work),
-      cmocka_unit_test(uneven_stops_are_no_work),          cmocka_unit_test(stolen_time_is_no_work),
-      cmocka_unit_test(work_that_looks_parked_is_refused), cmocka_unit_test(sleepers_are_refused),
-      cmocka_unit_test(a_late_end_is_waited_for),          cmocka_unit_test(work_is_counted),
+      cmocka_unit_test(parked_threads_rest_at_once),
+      cmocka_unit_test(slow_stops_are_no_work),
+      cmocka_unit_test(uneven_stops_are_no_work),
+      cmocka_unit_test(stolen_time_is_no_work),
+      cmocka_unit_test(work_that_looks_parked_is_refused),
+      cmocka_unit_test(sleepers_are_refused),
+      cmocka_unit_test(a_late_end_is_waited_for),
+      cmocka_unit_test(work_is_counted),
+      cmocka_unit_test(who_ran_in_between_is_looked_at_again),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,11 +127,63 @@ static void what_seems_to_wait(void **state) {
   }
 }
 
+// Continued and stopped, a parked thread gives up its processor twice at most, however long it had to wait for one.
+static void who_parks_stands_still(void **state) {
+  (void)state;
+  pid_t second, pid = parked_child(false, &second);
+  for (int i = 0; i < 20; i++) {
+    struct thread_switches before, after;
+    threads_switches(pid, &before);
+    assert_int_equal(before.of.n, 2);
+    kill(pid, SIGCONT);
+    usleep(1000U * (i % 4));
+    stop(pid);
+    threads_switches(pid, &after);
+    assert_true(threads_stood_still(&before, &after));
+  }
+  end(pid);
+}
+
+static void *nap(void *arg) {
+  for (;;)
+    usleep(100);
+  return arg;
+}
+
+// However it looks when it is stopped.
+static void who_sleeps_in_between_does_not(void **state) {
+  (void)state;
+  bool still = true;
+  pid_t pid = fork();
+  if (pid == 0) {
+    pthread_t thread;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    pthread_create(&thread, NULL, nap, NULL);
+    park(&word);
+  }
+  assert_true(pid > 0);
+  for (int i = 0; i < 200 && still; i++) { // a busy machine may give it no processor
+    struct thread_switches before, after;
+    stop(pid);
+    threads_switches(pid, &before);
+    kill(pid, SIGCONT);
+    usleep(20000);
+    stop(pid);
+    threads_switches(pid, &after);
+    kill(pid, SIGCONT);
+    still = threads_stood_still(&before, &after);
+  }
+  assert_false(still);
+  end(pid);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_signal_that_waits),
       cmocka_unit_test(a_signal_that_is_blocked),
       cmocka_unit_test(what_seems_to_wait),
+      cmocka_unit_test(who_parks_stands_still),
+      cmocka_unit_test(who_sleeps_in_between_does_not),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
