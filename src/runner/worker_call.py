@@ -14,8 +14,9 @@ import sys
 
 BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-OUT = ("out", "output", "outputs")
+OUT = ("out", "output", "outputs", "out_tensor", "output_tensor", "result")
 ENTRY = "kernel_function"
+NUMBERS = ("bool", "int", "float")  # annotations, as they are or as texts
 SEPARATOR = "#" * 146  # KernelBench-X's files have a line of so many, and their tests below it
 
 
@@ -128,22 +129,29 @@ class Binding:
             if p:
                 take(p, name, value, "name")
         by_place = [p for p in self.parameters if p.kind in BY_PLACE]
-        for name, value in list(left.items()):
-            place = given.places[name]
-            p = by_place[place] if place is not None and place < len(by_place) else None
-            if p and p.name not in values and p.name not in OUT and self.same_kind(p, value):
-                take(p, name, value, "place")
+
+        def take_places(kinds):
+            for name, value in list(left.items()):
+                place = given.places[name]
+                p = by_place[place] if place is not None and place < len(by_place) else None
+                if p and p.name not in values and p.name not in OUT and kinds(p, value):
+                    take(p, name, value, "place")
+
+        def take_rest(kinds):
+            for p in self.free(BY_PLACE, True):
+                fitting = [name for name, value in left.items() if kinds(p, value)]
+                if p.name not in OUT and fitting and not given.has_none_for(p.name, None):
+                    take(p, fitting[0], left[fitting[0]], "order")
+
+        take_places(self.same_kind)
         for p in self.free(NAMED + BY_PLACE[:1], True):
             if p.name in self.inputs:
                 take(p, p.name, self.inputs[p.name], "name")
             elif p.name in self.symbols and p.name not in values:
                 take(p, p.name, self.symbols[p.name], "name")
-        for p in self.free(BY_PLACE, True):
-            if given.has_none_for(p.name, None):
-                continue
-            fitting = [name for name, value in left.items() if self.same_kind(p, value)]
-            if p.name not in OUT and fitting:
-                take(p, fitting[0], left[fitting[0]], "order")
+        take_rest(self.same_kind)
+        take_places(self.may_take)  # whatever annotations say
+        take_rest(self.may_take)
         for p in self.free(NAMED + BY_PLACE[:1], True):  # where the suite says None, and there is no default for it
             if given.has_none_for(p.name, by_place.index(p) if p in by_place else None):
                 values[p.name] = None
@@ -156,13 +164,17 @@ class Binding:
         return values, rest
 
     @staticmethod
-    def same_kind(parameter, value):
-        """Whether a number would go where a tensor's place is, as far as a default or an annotation says."""
+    def may_take(parameter, value):
+        """Not so where a tensor would go to a parameter whose default is a number."""
         import torch
-        is_number = isinstance(value, (bool, int, float))
-        if parameter.annotation is torch.Tensor and is_number:
-            return False
         return not (isinstance(parameter.default, (bool, int, float, str)) and isinstance(value, torch.Tensor))
+
+    @classmethod
+    def same_kind(cls, parameter, value):
+        """Whether a number would go where a tensor's place is, or the reverse, as far as a default or an annotation says."""
+        said = parameter.annotation if isinstance(parameter.annotation, str) else getattr(parameter.annotation, "__name__", "")
+        no_kind = NUMBERS if not isinstance(value, (bool, int, float)) else ("Tensor", "torch.Tensor")
+        return said not in no_kind and cls.may_take(parameter, value)
 
     def finish(self, values, left):
         import torch

@@ -66,6 +66,20 @@ assert "out = new memory" in said, said
 filled, _ = called("def add(input, weight, other, out):\n    out.fill_(3)", outputs=[torch.zeros(4, 5)])
 assert filled.shape == (4, 5) and filled.sum() == 60
 
+filled, _ = called("def add(input, weight, other, out_tensor):\n    out_tensor.fill_(3)", outputs=[torch.zeros(4, 5)])
+assert filled.shape == (4, 5) and filled.sum() == 60
+
+# Annotations, also as texts, say where numbers go; where they contradict what there is, places do.
+power = {"init": "; ; polygamma(1, input) ; polygamma(n, input, out)", "name": "polygamma", "inputs": {"input": OTHER},
+         "task": "kernelbenchx/Math/polygamma"}
+for head in ("x: torch.Tensor, order: int", "x: 'torch.Tensor', order: 'int'", "x: 'Tensor', *, n: int", "order: int, x: torch.Tensor"):
+    found, _ = given(head, **power)
+    assert found["x"] == 2 and (found.get("order") or found.get("n")) == 1, (head, found)
+assert given("a: float, b: float, c: float", inputs={"input": INPUT, "weight": WEIGHT, "other": OTHER}, name="add",
+             init="; ; add(input, weight, other) ; add(i, j, k)")[0] == {"a": 0, "b": 1, "c": 2}
+assert given("x, e: torch.Tensor", "; ; pow(input, 2) ; pow(input, exponent)", name="pow", inputs={"input": OTHER},
+             task="kernelbenchx/Math/pow")[0] == {"x": 2, "e": 2}
+
 # Which function it is.
 assert given("input, weight, other", name="kernel_function")[0]["other"] == 2
 both, _ = called("def kernel_function(*a):\n    return 1\ndef add(*a):\n    return 2")
