@@ -14,9 +14,10 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "cli/prediction_code.h"
 #include "report/foreign.h"
 
-enum { MOST_FILE_BYTES = 1 << 30, SEPARATOR_SIGNS = 146, MOST_NAME = 128 };
+enum { MOST_FILE_BYTES = 1 << 30, MOST_NAME = 128 };
 
 bool bench_is_predictions(const char *path) {
   size_t n = strlen(path);
@@ -38,51 +39,11 @@ bool bench_task_of_stem(const char *root, char *const *tasks, int n, const char 
   return false;
 }
 
-static void cut_out(char *text, const char *mark) {
-  for (char *at = strstr(text, mark); at; at = strstr(at, mark))
-    memmove(at, at + strlen(mark), strlen(at + strlen(mark)) + 1);
-}
-
-// The first line of the file that is 146 '#' and nothing else.
-static void cut_tests(char *text) {
-  for (char *line = text; line && *line; line = strchr(line, '\n')) {
-    line += *line == '\n';
-    if (strspn(line, "#") >= SEPARATOR_SIGNS) {
-      *line = '\0';
-      return;
-    }
-  }
-}
-
-// Whether a line of Python stands before `end`: one that imports or defines.
-static bool begins_code(const char *text, const char *end) {
-  static const char *const words[] = {"import ", "from ", "def ", "class ", "@"};
-  for (const char *line = text; line < end; line += strcspn(line, "\n") + 1)
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-      if (strncmp(line, words[i], strlen(words[i])) == 0)
-        return true;
-  return false;
-}
-
-void bench_clear_code(char *text) {
-  char *fence = strstr(text, "```python");
-  if (fence) {
-    memmove(text, fence + 9, strlen(fence + 9) + 1);
-  } else if ((fence = strstr(text, "```")) && !begins_code(text, fence)) {
-    const char *block = fence + strcspn(fence, "\n"); // whatever its language is called
-    memmove(text, block, strlen(block) + 1);
-  }
-  if ((fence = strstr(text, "```")))
-    *fence = '\0';
-  cut_out(text, "<|im_end|>");
-  cut_out(text, "<|EOT|>");
-  cut_tests(text);
-}
-
 struct reading {
   struct bench *b;
   const char *path, *label;
   int line;
+  bool found; // a line that is not blank
   bench_take_prediction *take;
   const json_t *record;
 };
@@ -156,11 +117,14 @@ static enum assay_status take_code(struct reading *r, const char *task, const ch
   const char *given = json_string_value(json_object_get(r->record, member));
   struct bench_prediction p = {.task = arena_strdup(&r->b->arena, task)};
   p.label = arena_printf(&r->b->arena, "%s%s", r->label, what);
-  char *code = arena_strdup(&r->b->arena, given ? given : "");
-  if (!code || !p.label || !p.task)
+  if (!p.label || !p.task)
     return error_nomem(err, "a prediction");
-  bench_clear_code(code);
-  enum assay_status status = keep_code(r, task, code, &p.path, err);
+  struct buf code = {0};
+  prediction_code(given ? given : "", foreign_last_part(task), &code);
+  enum assay_status status = buf_status(&code, err);
+  if (!status)
+    status = keep_code(r, task, buf_str(&code), &p.path, err);
+  buf_release(&code);
   return status ? status : r->take(r->b, &p, err);
 }
 
@@ -192,16 +156,26 @@ static enum assay_status take_line(struct reading *r, const char *text, size_t n
   json_error_t where;
   if (strspn(text, " \t\r") >= n)
     return ASSAY_OK;
+  r->found = true;
   r->label = arena_printf(&r->b->arena, "%s:%d", r->path, r->line);
   if (!r->label)
     return error_nomem(err, "a prediction");
   json_t *record = foreign_loadb(text, n, JSON_REJECT_DUPLICATES, &where);
   enum assay_status status;
   r->record = record;
-  if (!json_is_object(record))
-    status = leave(r, "", record ? "the line is no JSON object" : where.text, err);
-  else
+  if (!json_is_object(record)) {
+    char why[2 * MOST_NAME + sizeof where.text];
+    const bool nul = !record && json_error_code(&where) == json_error_null_character;
+    snprintf(why, sizeof why,
+             "the line is no JSON object%s%s; one is {\"file\": \"Activation/gelu.py\", \"predict\": \"code\"}",
+             record ? "" : ": ",
+             record ? ""
+             : nul  ? "a text has \\u0000"
+                    : where.text);
+    status = leave(r, "", why, err);
+  } else {
     status = take_record(r, err);
+  }
   json_decref(record);
   return status;
 }
@@ -219,5 +193,7 @@ enum assay_status bench_each_prediction(struct bench *b, const char *path, bench
     status = take_line(&r, line, (size_t)(end - line), err);
   }
   base_free(text);
+  if (!status && !r.found)
+    status = error_set(err, ASSAY_ERR_INVALID, "%s has no prediction: its lines are empty", path);
   return status;
 }

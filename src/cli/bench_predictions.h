@@ -19,11 +19,6 @@ bool bench_is_predictions(const char *path);
 // difference, and folders before the stem and the ending .py none either: "gelu", "Math/gelu.py". False: there is none.
 bool bench_task_of_stem(const char *root, char *const *tasks, int n, const char *stem, char *name, size_t size);
 
-// What KernelBench-X's harness makes of a reply before it runs it: the first fenced block if there is one, without end
-// marks, and without the tests below its line of 146 '#'. Its harness knows ```python alone and leaves nothing of other
-// blocks; here these count, unless code stands before the fence, which then ends it. In place.
-void bench_clear_code(char *text);
-
 // Calls take() for every candidate of the file, in its order, with what lies in the bench's arena. A line that cannot
 // be one is left unjudged, with the reason. An error: the file itself cannot be read, or memory, or what take()
 // returns.

@@ -117,23 +117,8 @@ static bool consider_inner(const struct model_language *l, const struct model_la
   return found;
 }
 
-// A block in a list is indented as its fence is. Lines end as they do here.
 static void put_block(const struct fence_block *b, struct buf *out) {
-  for (size_t at = 0; at < b->len;) {
-    size_t skip = 0;
-    while (skip < b->indent && at + skip < b->len && (b->text[at + skip] == ' ' || b->text[at + skip] == '\t'))
-      skip++;
-    const char *end = memchr(b->text + at, '\n', b->len - at);
-    size_t stop = end ? (size_t)(end - b->text) + 1 : b->len, last = stop;
-    bool windows = end && end > b->text + at && end[-1] == '\r';
-    if (windows)
-      last = stop - 2;
-    if (at + skip < last)
-      buf_append(out, b->text + at + skip, last - at - skip);
-    if (windows)
-      buf_puts(out, "\n");
-    at = stop;
-  }
+  fence_lines(b, out);
   if (!out->failed && tidy_is_escaped(buf_str(out), out->len))
     tidy_unescape(out);
 }

@@ -172,3 +172,21 @@ bool fence_next(const char *text, size_t n, size_t *at, struct fence_block *out)
   }
   return false;
 }
+
+void fence_lines(const struct fence_block *b, struct buf *out) {
+  for (size_t at = 0; at < b->len;) {
+    size_t skip = 0;
+    while (skip < b->indent && at + skip < b->len && (b->text[at + skip] == ' ' || b->text[at + skip] == '\t'))
+      skip++;
+    const char *end = memchr(b->text + at, '\n', b->len - at);
+    size_t stop = end ? (size_t)(end - b->text) + 1 : b->len, last = stop;
+    bool windows = end && end > b->text + at && end[-1] == '\r';
+    if (windows)
+      last = stop - 2;
+    if (at + skip < last)
+      buf_append(out, b->text + at + skip, last - at - skip);
+    if (windows)
+      buf_puts(out, "\n");
+    at = stop;
+  }
+}

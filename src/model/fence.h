@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
+
 struct fence_block {
   const char *tag; // first word after the fence; not terminated
   size_t tag_len;
@@ -21,5 +23,9 @@ struct fence_block {
 
 // The next block at or after *at, which moves behind it; false: there is none.
 bool fence_next(const char *text, size_t n, size_t *at, struct fence_block *out);
+
+// Appends the block's lines. A block in a list is indented as its fence is, which is taken off; lines end as they do
+// here. Check out->failed.
+void fence_lines(const struct fence_block *b, struct buf *out);
 
 #endif

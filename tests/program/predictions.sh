@@ -55,5 +55,15 @@ END
 bench kernelbenchx "$work/fences.jsonl" --run fences || true
 for k in 1 2 3 4 5; do row "fences.jsonl:$k" "Activation/relu .* pass \|the same" ; done
 row fences.jsonl:6 "Activation/relu .*raised.*no function relu or kernel_function"
+# A file without a prediction is an error. A line that is broken says what one is; a byte order mark is none of its text.
+printf '\n \r\n' >"$work/empty.jsonl"
+code=0
+bench kernelbenchx "$work/empty.jsonl" || code=$?
+[ $code -eq 2 ] && grep -q "empty.jsonl has no prediction" "$work/text" || fail "a file without a prediction: $code"
+printf '\357\273\277{"file": "relu.py", "predict": ""}\r\n{"file": "relu.py", "predict": "a\\u0000"}\r\n{"file": \n' >"$work/broken.jsonl"
+bench kernelbenchx "$work/broken.jsonl" --run broken || true
+row broken.jsonl:1 "Activation/relu .*raised"
+row broken.jsonl:2 'no JSON object: a text has .u0000; one is {"file": "Activation/gelu.py", "predict": "code"}'
+row broken.jsonl:3 "no JSON object: .*; one is"
 "$assay" runs export all "$work/out.jsonl" >/dev/null
 grep -q "$work/cache/assay/predictions/[0-9a-f]*_gelu.py" "$work/out.jsonl" || fail "commands name the code's file"
