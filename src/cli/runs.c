@@ -13,6 +13,7 @@
 #include "cli/json.h"
 #include "cli/judging.h"
 #include "report/flashinfer.h"
+#include "report/kernelbenchx.h"
 #include "report/lines.h"
 
 static const struct argp_option options[] = {
@@ -31,9 +32,8 @@ static const struct argp argp = {
         "delete removes runs with all their verdicts, and merge puts the verdicts of several into one: of a task and "
         "candidate that several have, the newest verdict counts. export writes a run's verdicts as JSON Lines, and "
         "import "
-        "reads such a file into the store, whole or not at all; traces of flashinfer-bench become the run RUN "
-        "(default: "
-        "the file's name)."};
+        "reads such a file into the store, whole or not at all; traces of flashinfer-bench, and a "
+        "metrics.json of KernelBench-X, become the run RUN (default: the file's name)."};
 
 // --- list
 
@@ -156,13 +156,42 @@ static enum assay_status export_run(const struct cli_words *a, struct store *sto
   return status;
 }
 
-// Traces of flashinfer-bench have no run: it is the one that is named, or called like the file.
-static enum assay_status import_traces(const struct cli_words *a, struct store *store, const char *text, size_t len,
-                                       int64_t *n, struct assay_error *err) {
+// Traces of flashinfer-bench and results of KernelBench-X have no run: it is the one that is named, or called like the
+// file.
+static char *run_of_file(const struct cli_words *a) {
   const char *slash = strrchr(a->items[1], '/'), *name = slash ? slash + 1 : a->items[1], *dot = strrchr(name, '.');
-  char *run = a->n > 2 ? base_strndup(a->items[2], strlen(a->items[2]))
-                       : base_strndup(name, dot > name ? (size_t)(dot - name) : strlen(name));
-  enum assay_status status = run ? flashinfer_read(store, run, text, len, n, err) : error_nomem(err, "a name");
+  return a->n > 2 ? base_strndup(a->items[2], strlen(a->items[2]))
+                  : base_strndup(name, dot > name ? (size_t)(dot - name) : strlen(name));
+}
+
+enum foreign { NOT_FOREIGN, TRACES, METRICS };
+
+static enum foreign foreign_of(const char *path, const char *text, size_t len) {
+  struct assay_error ignored = {0};
+  enum kernelbenchx_file form;
+  if (flashinfer_is_traces(text, len))
+    return TRACES;
+  return kernelbenchx_file_of(path, &form, &ignored) == ASSAY_OK && form == KERNELBENCHX_METRICS ? METRICS
+                                                                                                 : NOT_FOREIGN;
+}
+
+static enum assay_status import_text(const struct cli_words *a, struct store *store, const char *text, size_t len,
+                                     int64_t *n, struct assay_error *err) {
+  const char *file = a->items[1];
+  const enum foreign foreign = foreign_of(file, text, len);
+  if (foreign == NOT_FOREIGN && a->n > 2)
+    return error_set(err, ASSAY_ERR_USAGE,
+                     "%s is no file of Traces (JSON, one a line, with definition and workload) and no metrics.json of "
+                     "KernelBench-X, and verdicts bring their runs' names along: assay runs import FILE",
+                     file);
+  char *run = run_of_file(a);
+  enum assay_status status = run ? ASSAY_OK : error_nomem(err, "a name");
+  if (!status && foreign == METRICS)
+    status = kernelbenchx_read_run(store, run, a->judging.paths.tasks, file, n, err);
+  else if (!status) {
+    status = foreign == TRACES ? flashinfer_read(store, run, text, len, n, err) : lines_read(store, text, len, n, err);
+    status = status ? error_prefix(err, status, "%s: ", file) : ASSAY_OK;
+  }
   base_free(run);
   return status;
 }
@@ -173,16 +202,8 @@ static enum assay_status import_runs(const struct cli_words *a, struct store *st
   size_t len = 0;
   int64_t n = 0;
   enum assay_status status = file_read(a->items[1], LINES_MOST_BYTES, &text, &len, err);
-  const bool traces = !status && flashinfer_is_traces(text, len);
-  if (!status && a->n > 2 && !traces)
-    status = error_set(err, ASSAY_ERR_USAGE,
-                       "%s is no file of Traces (JSON, one a line, with definition and workload), and verdicts bring "
-                       "their runs' names along: assay runs import FILE",
-                       a->items[1]);
-  else if (!status) {
-    status = traces ? import_traces(a, store, text, len, &n, err) : lines_read(store, text, len, &n, err);
-    status = status ? error_prefix(err, status, "%s: ", a->items[1]) : ASSAY_OK;
-  }
+  if (!status)
+    status = import_text(a, store, text, len, &n, err);
   if (!status)
     report_file(a, list, a->items[1], n);
   base_free(text);

@@ -108,4 +108,16 @@ struct kernelbenchx_summary {
 enum assay_status kernelbenchx_read_summary(const char *path, struct kernelbenchx_summary *out,
                                             struct assay_error *err);
 
+// How far the entry of a file says that it came. ASSAY_ERR_INVALID: it is none.
+enum assay_status kernelbenchx_stage_of(const char *path, const char *file, const json_t *entry,
+                                        enum kernelbenchx_stage *said, struct assay_error *err);
+// Whether two names are of one file: a category or the ending may be missing, and letters' case makes no difference.
+bool kernelbenchx_same_file(const char *a, const char *b);
+
+// Stores the entries of a metrics.json as verdicts of a new run, all or none; *n: how many. Their workload is "suite",
+// a time the sum of theirs where they have a row for every size. Such times rank nothing: another protocol took them.
+// `tasks`: the folder. ASSAY_ERR_SYNTAX, _INVALID; ASSAY_ERR_USAGE where the store has a run of that name.
+enum assay_status kernelbenchx_read_run(struct store *s, const char *run, const char *tasks, const char *path,
+                                        int64_t *n, struct assay_error *err);
+
 #endif

@@ -67,15 +67,14 @@ static size_t stem_of(const char *file, const char **stem) {
   return n > 3 && strcasecmp(*stem + n - 3, ".py") == 0 ? n - 3 : n;
 }
 
-// A key may lack its category or ending, and letters' case makes no difference.
-static bool same_file(const char *a, const char *b) {
+bool kernelbenchx_same_file(const char *a, const char *b) {
   const size_t n = stem_of(a, &a);
   return n == stem_of(b, &b) && strncasecmp(a, b, n) == 0;
 }
 
 static const struct kernelbenchx_result *ours_of(const struct kernelbenchx_results *r, const char *file) {
   for (int i = 0; i < r->n; i++)
-    if (same_file(r->items[i].ladder.file, file))
+    if (kernelbenchx_same_file(r->items[i].ladder.file, file))
       return &r->items[i];
   return NULL;
 }
@@ -100,25 +99,35 @@ static void match_rows(const struct kernelbenchx_results *r, const json_t *rows,
   kernelbenchx_ladder_release(&own);
 }
 
-static enum assay_status take_entry(const struct kernelbenchx_results *r, const char *path, const char *file,
-                                    const json_t *entry, struct kernelbenchx_pair *p, struct assay_error *err) {
+enum assay_status kernelbenchx_stage_of(const char *path, const char *file, const json_t *entry,
+                                        enum kernelbenchx_stage *said, struct assay_error *err) {
   const json_t *call = json_object_get(entry, "call_ok"), *exe = json_object_get(entry, "exe_ok");
-  const json_t *perf = json_object_get(entry, "perf_ok"), *error = json_object_get(entry, "error");
+  const json_t *perf = json_object_get(entry, "perf_ok"), *rows = json_object_get(entry, "performance");
   if (!json_is_boolean(call) || !json_is_boolean(exe) || !json_is_boolean(perf) || strlen(file) < 4)
     return error_set(err, ASSAY_ERR_INVALID,
                      "%s: \"%.80s\": want {\"call_ok\": ..., \"exe_ok\": ..., \"perf_ok\": ..., ...}", path, file);
-  const json_t *rows = json_object_get(entry, "performance");
   if (rows && !kernelbenchx_are_rows(rows))
     return error_set(err, ASSAY_ERR_INVALID,
                      "%s: \"%.80s\": \"performance\": want a list of rows, [{\"input_size\": ..., \"ms\": ...}, ...]",
                      path, file);
+  *said = !json_is_true(call)   ? KERNELBENCHX_NONE
+          : !json_is_true(exe)  ? KERNELBENCHX_CALL
+          : !json_is_true(perf) ? KERNELBENCHX_EXE
+                                : KERNELBENCHX_PERF;
+  return ASSAY_OK;
+}
+
+static enum assay_status take_entry(const struct kernelbenchx_results *r, const char *path, const char *file,
+                                    const json_t *entry, struct kernelbenchx_pair *p, struct assay_error *err) {
+  const json_t *rows = json_object_get(entry, "performance"), *error = json_object_get(entry, "error");
+  enum kernelbenchx_stage said;
+  enum assay_status status = kernelbenchx_stage_of(path, file, entry, &said, err);
+  if (status)
+    return status;
   *p = (struct kernelbenchx_pair){.there = true, .ours = ours_of(r, file)};
   snprintf(p->file, sizeof p->file, "%s", p->ours ? p->ours->ladder.file : file);
   p->here = p->ours != NULL;
-  p->said = !json_is_true(call)   ? KERNELBENCHX_NONE
-            : !json_is_true(exe)  ? KERNELBENCHX_CALL
-            : !json_is_true(perf) ? KERNELBENCHX_EXE
-                                  : KERNELBENCHX_PERF;
+  p->said = said;
   p->runtime_ms = number(entry, "runtime_ms");
   p->speedup = number(entry, "speedup");
   snprintf(p->error, sizeof p->error, "%s", json_is_string(error) ? json_string_value(error) : "");

@@ -92,6 +92,55 @@ grep -q "3 files judged by both: 2 agree, 0 right only for KernelBench-X, 1 righ
 printf '{"Math/abs.py": {"call_ok": 1, "exe_ok": true, "perf_ok": true}}' >"$work/odd.json"
 "$assay" score mine --compare "$work/odd.json" 2>"$work/text" && fail "a file that is none"
 grep -q 'Math/abs.py.*want' "$work/text" || fail "what it wants: $(cat "$work/text")"
+# A file of results as a run: its stages are verdicts, a time is that of all sizes, and what the suite has not keeps its name.
+"$assay" runs import "$work/out/mine/metrics.json" their >"$work/text" || fail "import: $(cat "$work/text")"
+grep -q "metrics.json: 3 verdicts imported" "$work/text" || fail "import: $(cat "$work/text")"
+"$assay" runs import "$work/out/short/metrics.json" theirshort >/dev/null || fail "import of one size"
+"$assay" runs export their "$work/their.jsonl" >/dev/null && "$assay" runs export theirshort "$work/short.jsonl" >/dev/null
+printf '{"sqrt.py": {"call_ok": true, "exe_ok": true, "perf_ok": true, "speedup": 2}, "Math\\\\ABS.py": {"call_ok": true, "exe_ok": true, "perf_ok": false}}' >"$work/names.json"
+"$assay" runs import "$work/names.json" >/dev/null && "$assay" runs export names "$work/names.jsonl" >/dev/null || fail "import of other names"
+python3 - "$work" <<'END' || fail "an imported run"
+import json, sys
+def rows(name):
+    return {row["task"]: row for row in map(json.loads, list(open(f"{sys.argv[1]}/{name}.jsonl"))[1:])}
+their, short, names = rows("their"), rows("short"), rows("names")
+entry = json.load(open(f"{sys.argv[1]}/out/mine/metrics.json"))["Quantization/layernorm_w8a8.py"]
+norm = their["kernelbenchx/Quantization/layernorm_w8a8"]
+assert (norm["reason"], norm["form"], norm["workload"]) == ("pass", "published", "suite"), norm
+assert abs(norm["time_ns"] / 1e6 / sum(row["ms"] for row in entry["performance"]) - 1) < 1e-9 and norm["evidence"]["foreknown"]
+assert norm["evidence"]["kernelbenchx"]["entry"] == entry and norm["evidence"]["baselines"][0]["speedup"] == entry["speedup"]
+assert their["kernelbenchx/SpatialOps/interpolate"]["reason"] == "wrong_value"
+assert their["kernelbenchx/Reduce/sum"]["reason"] == "raised" and "build_failed" in their["kernelbenchx/Reduce/sum"]["detail"]
+one = short["kernelbenchx/Quantization/layernorm_w8a8"]
+assert one["reason"] == "pass" and one["time_ns"] is None and one["evidence"]["baselines"] == [], "one of three sizes is no time"
+assert sorted(names) == ["kernelbenchx/Math/abs", "kernelbenchx/sqrt"] and names["kernelbenchx/sqrt"]["time_ns"] is None, names
+END
+printf '{"Math/abs.py": {"call_ok": true, "exe_ok": true, "perf_ok": false}, "Math/cos.py": {"call_ok": 1}}' >"$work/half.json"
+"$assay" runs import "$work/half.json" 2>"$work/text" && fail "half a file"
+grep -q 'half.json: "Math/cos.py": want' "$work/text" || fail "what it wants: $(cat "$work/text")"
+"$assay" runs | grep -q half && fail "all or none"
+"$assay" runs import "$work/golden/layernorm_w8a8.json" some 2>"$work/text" && fail "timings are no results"
+grep -q "no metrics.json of KernelBench-X" "$work/text" || fail "what it is: $(cat "$work/text")"
+# Five methods' outcomes, as files of results: another program's figures of the deviance (test_success has them, too).
+python3 - "$source/tests/unit/stats/deviance.csv" "$work" <<'END'
+import csv, json, sys
+methods = {}
+for row in csv.DictReader(open(sys.argv[1])):
+    right = row["y"] == "1"
+    methods.setdefault(row["method"], {})[row["task"]] = {"call_ok": True, "exe_ok": right, "perf_ok": False, "speedup": "N/A"}
+for method, entries in methods.items():
+    json.dump(entries, open(f"{sys.argv[2]}/{method}.json", "w"))
+END
+for m in 0 1 2 3 4; do "$assay" runs import "$work/m$m.json" >/dev/null || fail "import of m$m"; done
+"$assay" score m0 m1 m2 m3 m4 --deviance --json >"$work/text" || fail "deviance"
+python3 - "$work/text" <<'END' || fail "the deviance: $(cat "$work/text")"
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert (d["outcomes"], d["runs"], d["kinds"]) == (880, 5, 15)
+for name, want in (("null_deviance", 1205.6457574526617), ("explained_by_kind", 0.3057975388501645),
+                   ("explained_by_run", 0.025866314441362892), ("explained_by_both", 0.34825562)):
+    assert abs(d[name] - want) < 1e-7, (name, d[name])
+END
 # Files that are none of the suite's say where.
 refused() { # refused TEXT WORDS
   printf '%s' "$1" >"$work/odd.json"
