@@ -103,8 +103,17 @@ def said(error):
     if (found or nvidia) and "\n" in text:
         first = found[1] if found else f"{nvidia[1]}:{nvidia[2]}: error: {nvidia[4]}"
         text = re.sub(r": \[\d+/\d+\] .*", "", text.splitlines()[0]) + ": " + first
-    text = " ".join(text.split())
+    text = " ".join(text.split()) + without_a_gpu(error)
     return f"{type(error).__name__}{': ' if text else ''}{text}"
+
+
+def without_a_gpu(error):
+    """What PyTorch fails to say where an extension with CUDA is compiled on a machine without a GPU: it takes the last of
+    the GPUs' architectures."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, IndexError) and frames and frames[-1].name == "_get_cuda_arch_flags":
+        return ": an extension with CUDA is compiled for the GPU that is there, and there is none"
+    return ""
 
 
 def told(error, path, how=""):

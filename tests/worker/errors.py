@@ -64,6 +64,15 @@ class Leaves(Exception):
         raise SystemExit(0)
 
 
+def _get_cuda_arch_flags():
+    return [][-1]
+
+
+for raises, wanted in ((_get_cuda_arch_flags, True), (lambda: [][-1], False)):
+    try:
+        raises()
+    except IndexError as error:
+        assert ("the GPU that is there, and there is none" in worker_error.told(error, path)) == wanted
 assert worker_error.told(Leaves(), path).endswith("its __str__ raises SystemExit"), worker_error.told(Leaves(), path)
 os.remove(path)
 os.rmdir(folder)
