@@ -119,6 +119,10 @@ static enum assay_status batch_norm_eval(struct op_eval *c, struct assay_error *
   return ASSAY_OK;
 }
 
+static int64_t batch_norm_moments(const struct op_infer *c) {
+  return batch_norm_trains(c->node, c->n_out) ? channel_view(&c->in[0]->shape).dims[1] : 0;
+}
+
 // InstanceNormalization: moments of every channel of every image.
 
 static enum assay_status instance_norm_infer(struct op_infer *c, struct assay_error *err) {
@@ -145,6 +149,10 @@ static enum assay_status instance_norm_eval(struct op_eval *c, struct assay_erro
                         .bias = {.values = c->in[2]->f64, .strides = {0, 1, 0}}};
   normalize_run(&n);
   return ASSAY_OK;
+}
+
+static int64_t instance_norm_moments(const struct op_infer *c) {
+  return shape_span(&c->in[0]->shape, 0, 2);
 }
 
 // GroupNormalization: scale and bias are one a group in version 18 and one a channel from 21 on.
@@ -181,6 +189,17 @@ static enum assay_status group_norm_eval(struct op_eval *c, struct assay_error *
   n.scale.strides[2] = n.bias.strides[2] = by_group ? 0 : 1;
   normalize_run(&n);
   return ASSAY_OK;
+}
+
+static int64_t group_norm_moments(const struct op_infer *c) {
+  return c->in[0]->shape.dims[0] * node_int(c->node, "num_groups", 1);
+}
+
+// The rows of the input that run along these axes.
+static int64_t rows_along(const struct op_infer *c, unsigned axes) {
+  struct rows rows;
+  rows_init(&rows, &c->in[0]->shape, axes, NULL);
+  return rows.count;
 }
 
 // LayerNormalization and RMSNormalization: moments over the trailing dimensions from `axis` on.
@@ -248,6 +267,11 @@ static enum assay_status trailing_norm(struct op_eval *c, bool center, struct as
   return ASSAY_OK;
 }
 
+static int64_t trailing_moments(const struct op_infer *c) {
+  unsigned axes;
+  return trailing_axes(c, &axes, NULL) ? 0 : rows_along(c, axes);
+}
+
 static bool trailing_apart(const struct op_infer *c, const bool *apart, int64_t *halo) {
   unsigned axes;
   (void)halo;
@@ -282,6 +306,11 @@ static enum assay_status mvn_axes(const struct op_infer *c, unsigned *axes, stru
   return status;
 }
 
+static int64_t mvn_moments(const struct op_infer *c) {
+  unsigned axes;
+  return mvn_axes(c, &axes, NULL) ? 0 : rows_along(c, axes);
+}
+
 static enum assay_status mvn_infer(struct op_infer *c, struct assay_error *err) {
   unsigned axes;
   enum assay_status status = need_floats(c, err);
@@ -303,27 +332,6 @@ static enum assay_status mvn_eval(struct op_eval *c, struct assay_error *err) {
   if (!status)
     normalize_run(&n);
   return status;
-}
-
-int64_t op_moments(const struct op_infer *c) {
-  const struct shape *x = &c->in[0]->shape;
-  const char *name = c->node->op->name;
-  unsigned axes = 0;
-  if (strcmp(name, "BatchNormalization") == 0)
-    return batch_norm_trains(c->node, c->n_out) ? channel_view(x).dims[1] : 0;
-  if (strcmp(name, "InstanceNormalization") == 0)
-    return shape_span(x, 0, 2);
-  if (strcmp(name, "GroupNormalization") == 0)
-    return x->dims[0] * node_int(c->node, "num_groups", 1);
-  if (strcmp(name, "Softmax") == 0 || strcmp(name, "LogSoftmax") == 0)
-    return op_softmax_sums(c);
-  const bool trailing = strcmp(name, "LayerNormalization") == 0 || strcmp(name, "RMSNormalization") == 0;
-  const bool mvn = strcmp(name, "MeanVarianceNormalization") == 0;
-  if (trailing ? trailing_axes(c, &axes, NULL) : !mvn || mvn_axes(c, &axes, NULL))
-    return 0;
-  struct rows rows;
-  rows_init(&rows, x, axes, NULL);
-  return rows.count;
 }
 
 static const struct op_attr batch_norm_attrs_7[] = {
@@ -385,14 +393,15 @@ static const struct op_attr mvn_attrs[] = {{"axes", ATTR_INTS, false, "[0, 2, 3]
 
 static const struct op_def norm_rows[] = {
     {NORM("BatchNormalization", 7, 5, 5, 5, batch_norm_infer, batch_norm_eval), .attrs = batch_norm_attrs_7,
-     .pytorch = {.write = pytorch_batch_norm}, .doc = "As in version 9; spatial must be 1."},
+     .moments = batch_norm_moments, .pytorch = {.write = pytorch_batch_norm},
+     .doc = "As in version 9; spatial must be 1."},
     {NORM("BatchNormalization", 9, 5, 5, 5, batch_norm_infer, batch_norm_eval), .attrs = batch_norm_attrs_9,
-     .pytorch = {.write = pytorch_batch_norm},
+     .moments = batch_norm_moments, .pytorch = {.write = pytorch_batch_norm},
      .doc =
          "(x - mean) / sqrt(var + epsilon) * scale + bias for each channel. With more than one output it trains: the "
          "batch's own moments are used, outputs 1 and 2 are the running ones, outputs 3 and 4 the batch's."},
     {NORM("BatchNormalization", 14, 5, 5, 3, batch_norm_infer, batch_norm_eval), .attrs = batch_norm_attrs_14,
-     .pytorch = {.write = pytorch_batch_norm},
+     .moments = batch_norm_moments, .pytorch = {.write = pytorch_batch_norm},
      .doc = "(x - mean) / sqrt(var + epsilon) * scale + bias for each channel. With training_mode = 1 the batch's own "
             "moments (variance over N) are used; outputs 1 and 2 are running * momentum + batch * (1 - momentum).",
      .example = "(float[2,3,4,5] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[2,3,4,5] y) "
@@ -400,21 +409,25 @@ static const struct op_def norm_rows[] = {
                 "(float[2,3,4,5] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[2,3,4,5] y, float[3] rm, "
                 "float[3] rv) { y, rm, rv = BatchNormalization<training_mode = 1>(x, s, b, m, v) }"},
     {NORM("InstanceNormalization", 6, 3, 3, 1, instance_norm_infer, instance_norm_eval), .attrs = instance_norm_attrs,
-     .apart = op_apart_first, .pytorch = {.text = "F.instance_norm($0, weight=$1, bias=$2, eps={epsilon})"},
+     .apart = op_apart_first, .moments = instance_norm_moments,
+     .pytorch = {.text = "F.instance_norm($0, weight=$1, bias=$2, eps={epsilon})"},
      .doc = "(x - mean) / sqrt(var + epsilon) * scale + bias with the moments of every channel of every image.",
      .example = "(float[2,3,4,5] x, float[3] s, float[3] b) => (float[2,3,4,5] y) "
                 "{ y = InstanceNormalization<epsilon = 0.01>(x, s, b) }"},
     {NORM("GroupNormalization", 18, 3, 3, 1, group_norm_infer, group_norm_eval), .attrs = group_norm_attrs_18,
-     .apart = op_apart_first, .pytorch = {.text = "F.group_norm($0, {num_groups}, $1, $2, eps={epsilon})"},
+     .apart = op_apart_first, .moments = group_norm_moments,
+     .pytorch = {.text = "F.group_norm($0, {num_groups}, $1, $2, eps={epsilon})"},
      .doc = "As in version 21, but scale and bias hold one value a group."},
     {NORM("GroupNormalization", 21, 3, 3, 1, group_norm_infer, group_norm_eval), .attrs = group_norm_attrs_21,
-     .apart = op_apart_first, .pytorch = {.text = "F.group_norm($0, {num_groups}, $1, $2, eps={epsilon})"},
+     .apart = op_apart_first, .moments = group_norm_moments,
+     .pytorch = {.text = "F.group_norm($0, {num_groups}, $1, $2, eps={epsilon})"},
      .doc = "(x - mean) / sqrt(var + epsilon) * scale + bias with the moments of num_groups groups of neighbouring "
             "channels of every image; scale and bias hold one value a channel.",
      .example = "(float[2,6,4,5] x, float[6] s, float[6] b) => (float[2,6,4,5] y) "
                 "{ y = GroupNormalization<num_groups = 3>(x, s, b) }"},
     {NORM("LayerNormalization", 17, 2, 3, 3, trailing_norm_infer, layer_norm_eval), .attrs = trailing_norm_attrs,
-     .apart = trailing_apart, .pytorch = {.text = "F.layer_norm", .write = pytorch_layer_norm},
+     .apart = trailing_apart, .moments = trailing_moments,
+     .pytorch = {.text = "F.layer_norm", .write = pytorch_layer_norm},
      .doc =
          "(x - mean) / sqrt(var + epsilon) * scale + bias with moments over the dimensions from `axis` on. Outputs 1 "
          "and 2 are the means and 1 / sqrt(var + epsilon).",
@@ -422,10 +435,11 @@ static const struct op_def norm_rows[] = {
                 "(float[2,3,4] x, float[3,4] s) => (float[2,3,4] y, float[2,1,1] m, float[2,1,1] i) "
                 "{ y, m, i = LayerNormalization<axis = 1>(x, s) }"},
     {NORM("RMSNormalization", 23, 2, 2, 1, trailing_norm_infer, rms_norm_eval), .attrs = trailing_norm_attrs,
-     .apart = trailing_apart, .pytorch = {.text = "F.rms_norm", .write = pytorch_layer_norm},
+     .apart = trailing_apart, .moments = trailing_moments,
+     .pytorch = {.text = "F.rms_norm", .write = pytorch_layer_norm},
      .doc = "x / sqrt(mean(x^2) + epsilon) * scale over the dimensions from `axis` on.",
      .example = "(float[2,3,4] x, float[4] s) => (float[2,3,4] y) { y = RMSNormalization(x, s) }"},
-    {NORM("MeanVarianceNormalization", 9, 1, 1, 1, mvn_infer, mvn_eval), .attrs = mvn_attrs,
+    {NORM("MeanVarianceNormalization", 9, 1, 1, 1, mvn_infer, mvn_eval), .attrs = mvn_attrs, .moments = mvn_moments,
      .pytorch = {.none = "PyTorch has no such function"},
      .doc = "(x - mean) / (sqrt(var) + 1e-9) with moments over `axes`.",
      .example = "(float[2,3,4,5] x) => (float[2,3,4,5] y) { y = MeanVarianceNormalization(x) }"},

@@ -160,6 +160,9 @@ typedef void op_cost_fn(const struct op_infer *c, struct op_cost *cost);
 // part of the batch have other noise than among all.
 typedef bool op_apart_fn(const struct op_infer *c, const bool *apart, int64_t *halo);
 
+// How many means, variances, norms or sums the elements of output 0 share, with these shapes; 0: it is told them.
+typedef int64_t op_moments_fn(const struct op_infer *c);
+
 enum { OP_VARIADIC = 1 << 20 };
 
 struct op_def {
@@ -188,7 +191,8 @@ struct op_def {
   bool stores_inside;
   // What it makes goes into its next step through functions that bend: errors may grow from step to step (RNN).
   bool feeds_back;
-  op_apart_fn *apart; // NULL: it mixes, unless it is an expression
+  op_apart_fn *apart;     // NULL: it mixes, unless it is an expression
+  op_moments_fn *moments; // NULL: none, or of a reduction (OP_REDUCTION) as many as output 0 has elements
   struct op_pytorch pytorch;
   bool casts;             // it passes values on as another type
   const char *doc;        // one or two sentences; for ai.assay the whole specification
@@ -254,9 +258,7 @@ enum assay_status op_output(struct op_infer *c, int i, enum dtype dtype, int ran
                             struct assay_error *err);
 // shape_axis with the node's place in front of the message.
 enum assay_status op_axis(const struct node *node, int64_t axis, int rank, int *out, struct assay_error *err);
-// How many rows of its input a normalization takes moments of, or a softmax sums; 0: it is told them, or makes none.
-int64_t op_moments(const struct op_infer *c);
-int64_t op_softmax_sums(const struct op_infer *c);
+int64_t op_moments(const struct op_infer *c);                      // as the row's `moments` says
 void op_cost_none(const struct op_infer *c, struct op_cost *cost); // movement: no arithmetic
 // Integers from input i (1-D, constant) or, when the node has no such input, from the attribute; *count is -1 when
 // neither is there. For operators whose attributes became inputs in later versions.

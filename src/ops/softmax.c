@@ -150,7 +150,7 @@ static enum assay_status softmax_infer(struct op_infer *c, struct assay_error *e
   return status ? status : op_infer_same(c, err);
 }
 
-int64_t op_softmax_sums(const struct op_infer *c) {
+static int64_t softmax_sums(const struct op_infer *c) {
   struct rows rows;
   unsigned axes;
   if (softmax_axes(c, &axes, NULL))
@@ -231,9 +231,11 @@ static const struct op_attr axis_attrs[] = {{"axis", ATTR_INT, false, "-1"}, {NU
 
 static const struct op_def softmax_rows[] = {
     ROWS("Softmax", softmax_eval, softmax_cost, "exp(x - max) over its sum.",
-         .errors = {OP_MAY_ROUND, OP_STEEP, OP_SUM_OF_MANY}, .pytorch = {.text = "torch.softmax($0, dim={axis})"}),
+         .errors = {OP_MAY_ROUND, OP_STEEP, OP_SUM_OF_MANY}, .moments = softmax_sums,
+         .pytorch = {.text = "torch.softmax($0, dim={axis})"}),
     ROWS("LogSoftmax", log_softmax_eval, softmax_cost, "x - max - log(sum(exp(x - max))).",
-         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .pytorch = {.text = "torch.log_softmax($0, dim={axis})"}),
+         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .moments = softmax_sums,
+         .pytorch = {.text = "torch.log_softmax($0, dim={axis})"}),
     ROWS("Hardmax", hardmax_eval, hardmax_cost, "1 at the first maximum of the row, 0 elsewhere.",
          .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = "PyTorch has no such function"}),
 };

@@ -267,6 +267,11 @@ static void reduction_cost(const struct op_infer *c, struct op_cost *cost) {
   cost->contraction_flops = 4.0 / 3 * (double)shape_count(s) * least;
 }
 
+// Each element of a matrix cut to a rank errs with all of its matrix.
+static int64_t low_rank_moments(const struct op_infer *c) {
+  return shape_span(&c->in[0]->shape, 0, c->in[0]->shape.rank - 2);
+}
+
 static const struct op_attr power_attrs[] = {{"k", ATTR_FLOAT, false, "2.0"}, {0}};
 static const struct op_attr rank_attrs[] = {{"rank", ATTR_INT, false, "1"}, {0}};
 static const struct op_attr rcond_attrs[] = {{"rcond", ATTR_FLOAT, false, "1e-15"}, {0}};
@@ -296,7 +301,7 @@ static const struct op_def rows[] = {
      .doc = "The largest magnitude of an eigenvalue of square matrices, the last two dimensions.",
      .example = "(float[3,5,5] x) => (float[3] y) { y = ai.assay.SpectralRadius(x) }"},
     {SPECTRAL_ROW("LowRank"), .attrs = rank_attrs, .infer = low_rank_infer, .eval = low_rank_eval,
-     .pytorch = {.write = pytorch_low_rank},
+     .moments = low_rank_moments, .pytorch = {.write = pytorch_low_rank},
      .doc =
          "The nearest matrices of a rank (or less) to given ones, the last two dimensions: what is left of their "
          "singular value decomposition without all but the `rank` largest singular values. With a rank not below the "

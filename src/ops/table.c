@@ -178,6 +178,12 @@ enum assay_status op_axis(const struct node *node, int64_t axis, int rank, int *
   return status == ASSAY_OK ? status : node_prefix(node, status, err);
 }
 
+int64_t op_moments(const struct op_infer *c) {
+  if (c->node->op->moments)
+    return c->node->op->moments(c);
+  return c->node->op->class == OP_REDUCTION ? shape_count(&c->out[0].shape) : 0;
+}
+
 void op_cost_none(const struct op_infer *c, struct op_cost *cost) {
   (void)c, (void)cost;
 }

@@ -20,16 +20,8 @@ enum assay_status oracle_moments(const struct graph *g, const struct array *valu
   *moments = 0;
   enum assay_status status = node_io_make(g, arena, &io, err);
   for (int i = 0; i < g->n_nodes - g->n_exact && !status; i++) {
-    const struct node *n = &g->nodes[i];
-    const bool cut = strcmp(n->op->name, "LowRank") == 0;
-    if (n->op->class != OP_NORMALIZATION && n->op->class != OP_REDUCTION && !cut)
-      continue;
-    struct op_infer c = infer_of(n, values, &io);
-    const struct shape *x = &c.in[0]->shape;
-    const int64_t of = n->op->class == OP_NORMALIZATION ? op_moments(&c)
-                       : cut                            ? shape_span(x, 0, x->rank - 2)
-                                                        : shape_count(&c.out[0].shape);
-    const int64_t length = of > 0 ? shape_count(x) / of : 0;
+    struct op_infer c = infer_of(&g->nodes[i], values, &io);
+    const int64_t of = op_moments(&c), length = of > 0 ? shape_count(&c.in[0]->shape) / of : 0;
     if (length > 1 && length <= ARITH_LANE_LENGTH && (*moments == 0 || of < *moments))
       *moments = of;
   }

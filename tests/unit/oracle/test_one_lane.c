@@ -325,12 +325,64 @@ static void test_small_terms_after_large_ones(void **state) {
   assert_true(most > 0.25);
 }
 
+// How many moments, sums or cuts to a rank feed the elements of a graph, as its operators' rows say; the fewest count.
+static const struct {
+  const char *text;
+  int64_t moments;
+} shares[] = {
+    {"(float[2,3,4,5] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[2,3,4,5] y) "
+     "{ y = BatchNormalization(x, s, b, m, v) }",
+     0}, // it is told them
+    {"(float[2,3,4,5] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[2,3,4,5] y, float[3] rm, "
+     "float[3] rv) { y, rm, rv = BatchNormalization<training_mode = 1>(x, s, b, m, v) }",
+     3},
+    {"(float[2,3,4,5] x, float[3] s, float[3] b) => (float[2,3,4,5] y) { y = InstanceNormalization(x, s, b) }", 6},
+    {"(float[2,6,4,5] x, float[6] s, float[6] b) => (float[2,6,4,5] y) "
+     "{ y = GroupNormalization<num_groups = 2>(x, s, b) }",
+     4},
+    {"(float[2,3,4] x, float[4] s) => (float[2,3,4] y) { y = LayerNormalization(x, s) }", 6},
+    {"(float[2,3,4] x, float[3,4] s) => (float[2,3,4] y) { y = RMSNormalization<axis = 1>(x, s) }", 2},
+    {"(float[2,3,4,5] x) => (float[2,3,4,5] y) { y = MeanVarianceNormalization(x) }", 3},
+    {"(float[2,3,4,5] x) => (float[2,3,4,5] y) { y = LpNormalization<p = 1>(x) }", 0},
+    {"(float[2,3,4] x) => (float[2,3,4] y) { y = Softmax<axis = 1>(x) }", 8},
+    {"(float[2,3,4] x) => (float[2,3,4] y) { y = LogSoftmax(x) }", 6},
+    {"(float[2,3,4] x) => (float[2,3,4] y) { y = Hardmax(x) }", 0},
+    {"(float[2,3,4] x) => (float[2,4] y) <int64[1] a = {1}> { y = ReduceSum<keepdims = 0>(x, a) }", 8},
+    {"(float[2,3,4,5] x) => (float[2,3,1,1] y) { y = GlobalAveragePool(x) }", 6},
+    {"(float[3,5,7] x) => (float[3,5,7] y) { y = ai.assay.LowRank<rank = 2>(x) }", 3},
+    {"(float[5,7] x) => (float[5,7] y) { y = ai.assay.LowRank<rank = 2>(x) }", 1},
+    {"(float[2,3] x, float[3,4] w) => (float[2,4] y) { p = MatMul(x, w) y = Relu(p) }", 0},
+    {"(float[2,3,4] x) => (float[2,3,4] y) <int64[2] a = {1, 2}> { m = ReduceMean(x, a) d = Sub(x, m) "
+     "y = Softmax(d) }",
+     2}, // of 2 and 6
+};
+
+static void test_who_shares(void **state) {
+  (void)state;
+  const struct graph_draw draw = {.low = 0.2, .high = 0.9};
+  for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+    struct graph_case c;
+    struct arena arena = {0};
+    struct graph_shapes shapes;
+    struct assay_error err = {0};
+    int64_t moments = -1;
+    graph_begin(&c, shares[i].text, &draw);
+    assert_int_equal(oracle_infer(&c.model.flat, c.in, &arena, &shapes, &err), ASSAY_OK);
+    assert_int_equal(oracle_moments(&c.model.flat, shapes.values, &arena, &moments, &err), ASSAY_OK);
+    if (moments != shares[i].moments)
+      fail_msg("%s: %lld moments, not %lld", shares[i].text, (long long)moments, (long long)shares[i].moments);
+    arena_release(&arena);
+    graph_end(&c);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_counts),
                                      cmocka_unit_test(test_sums_of_sums),
                                      cmocka_unit_test(test_sums_of_products),
                                      cmocka_unit_test(test_a_loop_over_products_passes),
                                      cmocka_unit_test(test_moments),
+                                     cmocka_unit_test(test_who_shares),
                                      cmocka_unit_test(test_equal_terms),
                                      cmocka_unit_test(test_a_plain_loop_passes),
                                      cmocka_unit_test(test_small_terms_after_large_ones)};
