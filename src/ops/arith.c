@@ -140,6 +140,13 @@ double arith_sum_from(const struct arith *a, struct noise *n, double start, doub
   return sum_with(a, n, y, arith_sum_variance_from(a, start, y, t2, k, products));
 }
 
+double arith_sum_at_least(const struct arith *a, struct noise *n, double start, double y, double t2, double k,
+                          double variance) {
+  if (a->exact || !(k > 0) || !isfinite(y))
+    return y;
+  return sum_with(a, n, y, fmax(variance, arith_sum_variance_from(a, start, y, t2, k, true)));
+}
+
 double arith_sum_lost(const struct arith *a, struct noise *n, double y, double t2, double k, double lost, int times) {
   if (a->exact || !(k > 0) || !isfinite(y))
     return y;

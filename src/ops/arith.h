@@ -44,7 +44,8 @@ struct arith {
                     // zero: tensor cores cut off instead of rounding (docs/numerics.md); 0: nothing of the kind
   int cut_steps;    // so many steps of the tensor core in one accumulator, which is then added to another one in single
                     // precision, as sums of float8 are made; 0: all terms
-  bool one_lane;    // sums of reductions also err by what a loop with one accumulator loses (arith_sum_lost)
+  bool one_lane;    // sums of reductions also err by what a loop with one accumulator loses (arith_sum_lost), and those
+                    // of convolutions by what a transform of tiles does (arith_tile_variance)
   // The type that values may be rounded to between operators, never inside one, and what this pass does of it
   // (oracle/boundary.c). Contracts of half precision have it; bits 0: none.
   struct float_format stored;
@@ -227,6 +228,10 @@ static inline double arith_sum(const struct arith *a, struct noise *n, double y,
   return arith_sum_from(a, n, 0, y, t2, k, products);
 }
 
+// As arith_sum_from of products, with at least this variance.
+double arith_sum_at_least(const struct arith *a, struct noise *n, double start, double y, double t2, double k,
+                          double variance);
+
 // A reduction's sum where `lost` is what one accumulator made of it in single precision, less y: such a loop's errors
 // have one sign where many terms are alike, and grow as k. They count as three standard deviations of one more error,
 // in a wide pass so many times as large, but at most as arith_lost_most of the sum's own: who sums in lower precision
@@ -259,6 +264,21 @@ static inline double arith_lost_alike(double y, double t2, double k) {
 #define ARITH_CENTRE_ULPS 0.5
 static inline double arith_centre_ulps(double mean, double n, double squares) {
   return squares > 0 ? ARITH_CENTRE_ULPS * fabs(mean) * sqrt(n / squares) : 0;
+}
+
+// Whoever transforms tiles of two outputs along each dimension (Winograd 1980; Lavin and Gray 2016: F(2, 3)) multiplies
+// sums of a window's inputs by sums of the kernel's taps, and adds that up over the channels. Inputs that meet small
+// taps meet large ones there, too, and cancel again: the error is that of the window's squares times the taps', not of
+// the products'. `tiles`: the sum over all channels of the window's squared inputs times the kernel's squared taps.
+// Half of that along each dimension is about what the four (or sixteen, or sixty-four) sums hold; where inputs are
+// alike and taps are alike, the direct sum's error is the larger one. Inputs, taps and results are rounded in between.
+#define ARITH_TILE_PART 0.5
+#define ARITH_TILE_ROUNDINGS 4
+static inline double arith_tile_variance(int bits, double tiles, double channels, int dims) {
+  double u = arith_pow2(-(bits < 52 ? bits : 52));
+  for (int i = 0; i < dims; i++)
+    tiles *= ARITH_TILE_PART;
+  return u * u / 3 * (channels + ARITH_TILE_ROUNDINGS) / 2 * tiles;
 }
 
 // A window that hangs over the border sums only `*k` of its `all` terms, with sum of squares *t2. Whoever transforms

@@ -30,6 +30,7 @@ struct set {
   int64_t in_size, out_size, kernel_size; // elements of one channel of x, of y, of a kernel
   int64_t *tap_kernel;                    // taps: which element of the kernel
   double *weights;                        // packed [groups][m][c][taps]
+  double *norms;                          // [groups][m][c]: sums of the taps' squares; NULL: conv_allows_tiles says no
   int64_t tile;                           // positions in one tile
   double *inside; // per position of the last dimension: taps of that dimension that read inside the input
   int64_t first;  // the number of item 0 among those of a whole batch
@@ -81,6 +82,7 @@ struct piece {
   int64_t j, n;
   double terms;     // products in each sum, but for those of the last dimension's taps, which set.inside has
   double *sum, *t2; // n each; t2 is NULL in an exact pass
+  double *tiles;    // n, of arith_tile_variance; NULL: set.norms is
   double *to;       // the row in y
 };
 
@@ -98,16 +100,17 @@ static void finish_line(const struct set *s, struct noise *noise, const struct p
     if (starts && i % LINE == 0)
       start_fill(c->start, to - c->y + (j + i) * step, step, n - i < LINE ? n - i : LINE, start);
     double from = starts ? start[i % LINE] : 0, squares = t2 ? t2[i] : 0, k = p->terms * s->inside[j + i];
+    double tile = p->tiles ? arith_tile_variance(c->arith->bits, p->tiles[i], (double)c->c, s->n) : 0;
     arith_complete_window(all, &squares, &k);
     if (t2 && c->sigma) {
-      double variance = arith_sum_variance_from(c->arith, from, y, squares, k, true);
+      double variance = fmax(arith_sum_variance_from(c->arith, from, y, squares, k, true), tile);
       double with_bias = c->bias ? y + c->bias[channel] : y, half = arith_pow2(-c->arith->bits) * with_bias;
       c->sigma[to - c->y + (j + i) * step] = (float)sqrt(variance + (c->bias ? half * half / 3 : 0));
       to[(j + i) * step] = with_bias;
       continue;
     }
     if (t2)
-      y = arith_sum_from(c->arith, noise, from, y, squares, k, true);
+      y = arith_sum_at_least(c->arith, noise, from, y, squares, k, tile);
     if (c->bias)
       y = arith_round(c->arith, noise, y + c->bias[channel]);
     to[(j + i) * step] = y;
@@ -138,6 +141,13 @@ static void line_add(const struct line *l, double *restrict sum, double *restric
   }
 }
 
+static void line_add_squares(const struct line *l, double norm, double *restrict tiles) {
+  for (int64_t i = 0; i < l->n; i++) {
+    double x = l->x[i * l->step];
+    tiles[i] += norm * x * x;
+  }
+}
+
 // base: the rows of x that it reads (outer_rows).
 static void loops_line(const struct set *s, int64_t image, const int64_t *base, const struct piece *p) {
   const struct conv *c = s->c;
@@ -148,6 +158,8 @@ static void loops_line(const struct set *s, int64_t image, const int64_t *base, 
   memset(sum, 0, (size_t)n * sizeof *sum);
   if (t2)
     memset(t2, 0, (size_t)n * sizeof *t2);
+  if (p->tiles)
+    memset(p->tiles, 0, (size_t)n * sizeof *p->tiles);
   for (int64_t k = 0; k < c->c; k++) {
     const double *x = c->x + ((image * c->groups + group) * c->c + k) * s->in_size;
     const double *w = s->weights + (channel * c->c + k) * s->taps;
@@ -160,6 +172,8 @@ static void loops_line(const struct set *s, int64_t image, const int64_t *base, 
                          .n = to - from,
                          .step = last->in_step};
         line_add(&l, sum + from - j, t2 ? t2 + from - j : NULL);
+        if (p->tiles)
+          line_add_squares(&l, s->norms[channel * c->c + k], p->tiles + from - j);
       }
   }
 }
@@ -169,7 +183,7 @@ static void loops_range(void *arg, int64_t begin, int64_t end) {
   struct set *s = arg;
   const struct conv *c = s->c;
   int64_t channels = c->groups * c->m, count = s->t[s->n - 1].count, q[WINDOW_MAX_DIMS];
-  double sum[LINE], t2[LINE];
+  double sum[LINE], t2[LINE], tiles[LINE];
   int64_t *base = base_alloc((size_t)(s->taps + 1) * sizeof *base);
   if (!base)
     s->failed = true;
@@ -178,6 +192,7 @@ static void loops_range(void *arg, int64_t begin, int64_t end) {
     struct noise noise = noise_at(c->arith->key + (uint64_t)s->index, (uint64_t)(s->first + item));
     outer_index(s, item % s->outer, q);
     struct piece p = {.channel = channel, .sum = sum, .t2 = c->arith->exact ? NULL : t2};
+    p.tiles = s->norms ? tiles : NULL;
     p.terms = (double)(outer_rows(s, q, base) * c->c);
     p.to = c->y + (image * channels + channel) * s->out_size + output_row(s, q);
     for (p.j = 0; p.j < count; p.j += LINE) {
@@ -221,6 +236,7 @@ struct tile {
   const struct set *s;
   int64_t image, group, at, n;
   double *windows, *sum, *t2;
+  double *squares, *tiles; // of windows [c][n] and [m][n]; NULL: set.norms is
   int64_t *base;
 };
 
@@ -252,10 +268,34 @@ static void tile_finish(const struct tile *t, int64_t item) {
       int64_t from = m * t->n + (at - t->at);
       struct piece p = {.channel = t->group * c->m + m, .j = j, .n = n, .terms = terms, .sum = t->sum + from};
       p.t2 = t->t2 ? t->t2 + from : NULL;
+      p.tiles = t->tiles ? t->tiles + from : NULL;
       p.to = c->y + (t->image * c->groups * c->m + p.channel) * s->out_size + output_row(s, q);
       finish_line(s, &noise, &p);
     }
   }
+}
+
+// What arith_tile_variance needs, of the windows that are gathered.
+static enum assay_status tile_norms(const struct tile *t) {
+  const struct set *s = t->s;
+  const struct conv *c = s->c;
+  struct gemm g = {.m = c->m,
+                   .n = t->n,
+                   .k = c->c,
+                   .a = s->norms + t->group * c->m * c->c,
+                   .a_row = c->c,
+                   .a_col = 1,
+                   .b = t->squares,
+                   .b_row = t->n,
+                   .b_col = 1};
+  memset(t->squares, 0, (size_t)(c->c * t->n) * sizeof *t->squares);
+  for (int64_t row = 0; row < c->c * s->taps; row++) {
+    const double *x = t->windows + row * t->n;
+    double *to = t->squares + row / s->taps * t->n;
+    for (int64_t i = 0; i < t->n; i++)
+      to[i] += x[i] * x[i];
+  }
+  return gemm_block(&g, t->tiles, NULL, t->n, NULL);
 }
 
 // Items: [image][group][tile].
@@ -277,6 +317,8 @@ static enum assay_status product_item(const struct set *s, int64_t item, struct 
                    .b_col = 1};
   tile_gather(t);
   enum assay_status status = gemm_block(&g, t->sum, t->t2, t->n, NULL);
+  if (!status && t->tiles)
+    status = tile_norms(t);
   if (!status)
     tile_finish(t, item);
   return status;
@@ -286,7 +328,8 @@ static void product_range(void *arg, int64_t begin, int64_t end) {
   struct set *s = arg;
   const struct conv *c = s->c;
   size_t windows = (size_t)(c->c * s->taps * s->tile), sums = (size_t)(c->m * s->tile);
-  double *memory = base_alloc((windows + 2 * sums) * sizeof *memory + (size_t)(s->taps + 1) * sizeof(int64_t));
+  size_t squares = s->norms ? (size_t)(c->c * s->tile) : 0, all = windows + 2 * sums + (s->norms ? squares + sums : 0);
+  double *memory = base_alloc(all * sizeof *memory + (size_t)(s->taps + 1) * sizeof(int64_t));
   if (!memory)
     s->failed = true;
   struct tile t = {.s = s};
@@ -294,7 +337,9 @@ static void product_range(void *arg, int64_t begin, int64_t end) {
     t.windows = memory;
     t.sum = memory + windows;
     t.t2 = c->arith->exact ? NULL : t.sum + sums;
-    t.base = (int64_t *)(void *)(t.sum + 2 * sums);
+    t.squares = s->norms ? t.sum + 2 * sums : NULL;
+    t.tiles = s->norms ? t.squares + squares : NULL;
+    t.base = (int64_t *)(void *)(memory + all);
   }
   for (int64_t item = begin; item < end && !s->failed; item++)
     if (product_item(s, item, &t) != ASSAY_OK)
@@ -314,6 +359,25 @@ static void pack_weights(const struct set *s) {
         for (int64_t i = 0; i < s->taps; i++)
           *to++ = c->w[kernel * s->kernel_size + s->tap_kernel[i]];
       }
+}
+
+static void sum_taps(const struct set *s) {
+  const struct conv *c = s->c;
+  for (int64_t i = 0; i < c->groups * c->m * c->c; i++)
+    for (int64_t k = 0; k < s->taps; k++)
+      s->norms[i] += s->weights[i * s->taps + k] * s->weights[i * s->taps + k];
+}
+
+bool conv_allows_tiles(const struct conv *c, const struct arith *a) {
+  enum { TAPS = 3 };
+  int64_t taps = 1;
+  for (int i = 0; i < c->window.n; i++) {
+    const struct window_dim *d = &c->window.d[i];
+    if (d->stride != 1 || d->kernel > TAPS)
+      return false;
+    taps *= d->kernel;
+  }
+  return !a->exact && a->one_lane && a->product_bits >= 53 && a->cut_bits == 0 && taps > 1;
 }
 
 // How many sets a dimension has: one, or one for each residue modulo the stride that any output has.
@@ -345,7 +409,9 @@ static enum assay_status set_make(struct set *s, const struct conv *c, int64_t i
   s->tap_kernel = ok ? arena_calloc(arena, (size_t)s->taps + 1, sizeof *s->tap_kernel) : NULL;
   s->weights = ok ? arena_calloc(arena, (size_t)(c->groups * c->m * c->c * s->taps) + 1, sizeof *s->weights) : NULL;
   s->inside = ok ? arena_calloc(arena, (size_t)last->count + 1, sizeof *s->inside) : NULL;
-  if (!s->tap_kernel || !s->weights || !s->inside)
+  bool tiled = ok && conv_allows_tiles(c, c->arith);
+  s->norms = tiled ? arena_calloc(arena, (size_t)(c->groups * c->m * c->c) + 1, sizeof *s->norms) : NULL;
+  if (!s->tap_kernel || !s->weights || !s->inside || (tiled && !s->norms))
     return error_nomem(err, "a convolution's weights");
   for (int64_t i = 0; i < s->taps; i++) {
     int64_t left = i, at = 0, step = 1;
@@ -359,6 +425,8 @@ static enum assay_status set_make(struct set *s, const struct conv *c, int64_t i
   for (int64_t j = 0; j < last->count; j++)
     s->inside[j] = (double)taps_inside(last, j);
   pack_weights(s);
+  if (s->norms)
+    sum_taps(s);
   return ASSAY_OK;
 }
 

@@ -31,6 +31,10 @@ enum assay_status conv_setup(const struct op_infer *c, bool transposed, struct c
 
 extern const struct op_attr conv_attrs[]; // of Conv and ConvInteger
 
+// Whether a pass allows for what a transform of tiles errs by (arith_tile_variance): a second look in single precision
+// at windows of up to three taps along each dimension, side by side.
+bool conv_allows_tiles(const struct conv *c, const struct arith *a);
+
 enum conv_way { CONV_BEST, CONV_LOOPS, CONV_PRODUCT };
 
 enum assay_status conv_run(const struct conv *c, enum conv_way way, struct assay_error *err);

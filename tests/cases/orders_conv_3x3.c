@@ -1,7 +1,7 @@
 // A convolution with 3 x 3 kernels as fast kernels compute it; what the error scale makes of each.
 // assay: task kernelbench/1/63
 // assay: expect pass -- one sum in order
-// assay: twin WINOGRAD_2 expect pass|wrong_value -- Winograd, tiles of 2 x 2
+// assay: twin WINOGRAD_2 expect pass -- Winograd, tiles of 2 x 2
 // assay: twin WINOGRAD_4 expect low_precision|wrong_value -- Winograd, tiles of 4 x 4: factors up to 8 and cancellation
 #include <assay/candidate.h>
 

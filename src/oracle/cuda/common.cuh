@@ -285,6 +285,14 @@ DEVICE_FN double arith_sum_from(const struct gpu_arith *a, struct noise *n, doub
 }
 
 // As in ops/arith.c.
+DEVICE_FN double arith_sum_at_least(const struct gpu_arith *a, struct noise *n, double start, double y, double t2,
+                                    double k, double variance) {
+  if (a->exact || !(k > 0) || !IS_FINITE(y))
+    return y;
+  return sum_with(a, n, y, fmax(variance, arith_sum_variance_from(a, start, y, t2, k, true)));
+}
+
+// As in ops/arith.c.
 DEVICE_FN double arith_sum_lost(const struct gpu_arith *a, struct noise *n, double y, double t2, double k,
                                 double lost, int times) {
   if (a->exact || !(k > 0) || !IS_FINITE(y))

@@ -34,7 +34,7 @@ struct work {
   int64_t k;   // terms of a sum
   bool direct; // few channels
   struct product_panels panels;
-  device_ptr weights;
+  device_ptr weights, norms; // norms: 0 where conv_allows_tiles says no
   device_ptr memory[MEMORY_MOST];
   int n_memory;
 };
@@ -175,6 +175,22 @@ static enum assay_status pack_weights(struct work *w, device_ptr table, struct a
   return status ? status : product_pack(w->c->compute, &s, &all, width, w->weights, err);
 }
 
+static enum assay_status make_norms(struct work *w, struct assay_error *err) {
+  const struct conv *c = w->conv;
+  struct conv_norms_args a = {.w = gpu_ref_of(w->c->in[1]),
+                              .groups = c->groups,
+                              .m = c->m,
+                              .channels = c->c,
+                              .kernel = 1,
+                              .transposed = c->transposed};
+  for (int i = 0; i < c->window.n; i++)
+    a.kernel *= c->window.d[i].kernel;
+  const int64_t n = c->groups * c->m * c->c;
+  enum assay_status status = work_alloc(w, n, &w->norms, err);
+  a.to = w->norms;
+  return status || n == 0 ? status : compute_launch(w->c->compute, &conv_code, "conv_norms", n, &a, sizeof a, err);
+}
+
 // ---- a set's work, in pieces
 
 struct piece {
@@ -196,7 +212,11 @@ static enum assay_status finish(const struct work *w, const struct piece *p, str
                                .first_group = p->first_group,
                                .groups = p->groups,
                                .first_column = p->first_column,
-                               .columns = p->columns};
+                               .columns = p->columns,
+                               .x = gpu_ref_of(c->in[0]),
+                               .norms = w->norms};
+  if (w->norms)
+    a.tile_scale = arith_tile_variance(c->arith.bits, 1, (double)w->conv->c, w->conv->window.n);
   gpu_start_init(&a.start, c, 1);
   if (c->n_in > 2 && c->in[2]) {
     struct shape channels = start_channels(a.all_m, c->out[0].shape.rank);
@@ -319,6 +339,8 @@ static enum assay_status conv_set_run(struct gpu_eval *c, const struct conv *con
     status = make_tables(&w, &table, err);
   if (!status && !empty)
     status = pack_weights(&w, table, err);
+  if (!status && !empty && conv_allows_tiles(conv, &c->arith))
+    status = make_norms(&w, err);
   if (!status && !empty)
     status = set_run(&w, err);
   for (int i = 0; i < w.n_memory; i++)

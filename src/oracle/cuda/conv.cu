@@ -151,11 +151,47 @@ DEVICE_FN struct conv_result conv_result_of(const struct conv_set *s, int64_t co
   return r;
 }
 
-DEVICE_FN void conv_finish_one(const struct conv_finish_args *a, double y, double t2, double terms, int64_t channel,
-                               int64_t at) {
+KERNEL(conv_norms, struct conv_norms_args) {
+  int64_t rest = THREAD / a->channels, channel = THREAD - rest * a->channels, group = rest / a->m;
+  int64_t i = rest - group * a->m;
+  if (group >= a->groups)
+    return;
+  int64_t of = a->transposed ? (group * a->channels + channel) * a->m + i : rest * a->channels + channel;
+  double sum = 0;
+  for (int64_t k = 0; k < a->kernel; k++) {
+    double w = read_f64(&a->w, of * a->kernel + k);
+    sum += w * w;
+  }
+  ((double *)a->to)[THREAD] = sum;
+}
+
+// For channels [i, end) of a group: what the tiles hold, in out[0 ... end - i).
+DEVICE_FN void conv_tiles(const struct conv_finish_args *a, int64_t group, int64_t i, int64_t end, int64_t column,
+                          double *out) {
+  const struct conv_set *s = &a->set;
+  struct conv_place p = conv_place_of(s, column);
+  const int64_t *flat = (const int64_t *)s->flat;
+  const double *norms = (const double *)a->norms + ((a->first_group + group) * a->m + i) * s->channels;
+  int64_t plane = (p.image * s->all_channels + (a->first_group + group) * s->channels) * s->in_size + p.base;
+  for (int64_t channel = 0; channel < s->channels; channel++, plane += s->in_size) {
+    double squares = 0;
+    for (int64_t t = 0; t < s->taps; t++)
+      if (p.inside || conv_reads(s, &p, t)) {
+        double x = read_f64(&a->x, plane + flat[t]);
+        squares += x * x;
+      }
+    UNROLL_ALL
+    for (int k = 0; k < CONV_ROWS; k++)
+      if (k < end - i)
+        out[k] += norms[k * s->channels + channel] * squares;
+  }
+}
+
+DEVICE_FN void conv_finish_one(const struct conv_finish_args *a, double y, double t2, double terms, double tile,
+                               int64_t channel, int64_t at) {
   double start = a->t2 ? start_at(&a->start, at) : 0;
   if (a->t2 && a->sigma) {
-    double variance = arith_sum_variance_from(&a->arith, start, y, t2, terms, true);
+    double variance = fmax(tile, arith_sum_variance_from(&a->arith, start, y, t2, terms, true));
     if (a->bias.data) {
       y += read_f64(&a->bias, channel);
       double half = arith_pow2(-a->arith.bits) * y;
@@ -167,7 +203,7 @@ DEVICE_FN void conv_finish_one(const struct conv_finish_args *a, double y, doubl
   }
   struct noise noise = noise_at(a->arith.key, (uint64_t)at);
   if (a->t2)
-    y = arith_sum_from(&a->arith, &noise, start, y, t2, terms, true);
+    y = arith_sum_at_least(&a->arith, &noise, start, y, t2, terms, tile);
   if (a->bias.data)
     y = arith_round(&a->arith, &noise, y + read_f64(&a->bias, channel));
   ((double *)a->out)[at] = y;
@@ -181,7 +217,13 @@ KERNEL(conv_finish, struct conv_finish_args) {
     return;
   int64_t end = i + CONV_ROWS < a->m ? i + CONV_ROWS : a->m;
   struct conv_result r = conv_result_of(s, a->first_column + column);
-  for (; i < end; i++) {
+  double tiles[CONV_ROWS];
+  UNROLL_ALL
+  for (int k = 0; k < CONV_ROWS; k++)
+    tiles[k] = 0;
+  if (a->norms)
+    conv_tiles(a, group, i, end, a->first_column + column, tiles);
+  for (int64_t first = i; i < end; i++) {
     int64_t from = (group * a->m + i) * a->columns + column, channel = (a->first_group + group) * a->m + i;
     double y = 0, t2 = 0;
     for (int64_t split = 0; split < a->splits; split++, from += size) {
@@ -191,6 +233,7 @@ KERNEL(conv_finish, struct conv_finish_args) {
     }
     double terms = r.inside * (double)s->channels;
     arith_complete_window((double)(s->channels * s->taps), &t2, &terms);
-    conv_finish_one(a, y, t2, terms, channel, (r.image * a->all_m + channel) * s->out_size + r.at);
+    conv_finish_one(a, y, t2, terms, a->tile_scale * tiles[i - first], channel,
+                    (r.image * a->all_m + channel) * s->out_size + r.at);
   }
 }

@@ -40,7 +40,17 @@ struct conv_direct_args {
   int64_t m, splits, depth;
 };
 
-// Parts into results: rounded sums, plus the bias, where they belong in out.
+// The squares of each kernel's taps added up: to[group][i][channel].
+struct conv_norms_args {
+  struct gpu_ref w;
+  uint64_t to;
+  int64_t groups, m, channels, kernel;
+  int32_t transposed, pad;
+};
+
+// Parts into results: rounded sums, plus the bias, where they belong in out. With `norms` (not 0) sums err by
+// arith_tile_variance (ops/arith.h) at least, which is tile_scale times the sum over channels of norms and squares of
+// x.
 struct conv_finish_args {
   struct conv_set set;
   struct gpu_arith arith;
@@ -49,6 +59,9 @@ struct conv_finish_args {
   uint64_t y, t2, out, sigma; // t2, sigma may be 0
   int64_t splits, m, all_m;   // channels of a group of the output, of all
   int64_t first_group, groups, first_column, columns;
+  struct gpu_ref x;
+  uint64_t norms;
+  double tile_scale;
 };
 
 #endif

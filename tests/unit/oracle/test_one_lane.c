@@ -376,6 +376,79 @@ static void test_who_shares(void **state) {
   }
 }
 
+// Convolutions by transforms of tiles (Winograd) in a second look: inputs that meet small taps meet the large ones,
+// too. `counted`: not so with strides, long kernels, products in fewer bits, or in a first look.
+static const struct {
+  const char *text;
+  bool counted;
+  int product_bits;
+} tiles[] = {
+    {"(float[1,6,3] x, float[1,6,3] w) => (float[1,1,1] y) <float[3] s = {0.001, 0.001, 1.0}, float[3] t = {1.0, 1.0, "
+     "0.001}> { a = Mul(x, s) b = Mul(w, t) y = Conv(a, b) }",
+     true, 53},
+    {"(float[1,6,3] x, float[1,6,3] w) => (float[1,1,1] y) <float[3] s = {0.001, 0.001, 1.0}, float[3] t = {1.0, 1.0, "
+     "0.001}> { a = Mul(x, s) b = Mul(w, t) y = Conv(a, b) }",
+     false, 11},
+    {"(float[1,6,3] x, float[1,6,3] w) => (float[1,1,1] y) <float[3] s = {0.001, 0.001, 1.0}, float[3] t = {1.0, 1.0, "
+     "0.001}> { a = Mul(x, s) b = Mul(w, t) y = Conv<strides = [2]>(a, b) }",
+     false, 53},
+    {"(float[1,6,5] x, float[1,6,5] w) => (float[1,1,1] y) <float[5] s = {0.001, 0.001, 0.001, 0.001, 1.0}, float[5] t "
+     "= {1.0, 1.0, 1.0, 1.0, 0.001}> { a = Mul(x, s) b = Mul(w, t) y = Conv(a, b) }",
+     false, 53},
+    {"(float[1,6,3,3] x, float[5,6,3,3] w) => (float[1,5,1,1] y) <float[3] s = {0.001, 0.001, 1.0}, float[3] t = {1.0, "
+     "1.0, 0.001}> { a = Mul(x, s) b = Mul(w, t) y = Conv(a, b) }",
+     true, 53},
+    {"(float[1,4,3,3] x, float[4,1,3,3] w) => (float[1,4,1,1] y) <float[3] s = {0.001, 0.001, 1.0}, float[3] t = {1.0, "
+     "1.0, 0.001}> { a = Mul(x, s) b = Mul(w, t) y = Conv<group = 4>(a, b) }",
+     true, 53},
+    {"(float[2,40,12,12] x, float[8,40,3,3] w) => (float[2,8,12,12] y) <float[1,1,12,1] s = {1.0, 0.001, 0.001, 1.0, "
+     "0.001, 0.001, 1.0, 0.001, 0.001, 1.0, 0.001, 0.001}, float[3,1] t = {1.0, 0.001, 1.0}> { a = Mul(x, s) b = "
+     "Mul(w, t) y = Conv<pads = [1, 1, 1, 1]>(a, b) }",
+     true, 53}, // by the matrix product; its first element is at the border
+    {"(float[1,6,1,2] x, float[6,5,1,2] w) => (float[1,5,1,3] y) <float[2] t = {1.0, 0.001}> { b = Mul(w, t) y = "
+     "ConvTranspose(x, b) }",
+     false, 53}, // the first element has one tap, the large one
+};
+
+static double sigma_of(const struct graph_case *c, const struct arith *arith, bool on_the_device) {
+  struct assay_error err = {0};
+  float sigma;
+  if (on_the_device) {
+    struct gpu_answer a;
+    assert_int_equal(gpu_answer_make(graph_device, &c->model.flat, c->gpu_in, arith, PASSES, &a, &err), ASSAY_OK);
+    assert_int_equal(compute_download(graph_device, &sigma, a.sigma[0], sizeof sigma, &err), ASSAY_OK);
+    gpu_answer_release(graph_device, &a);
+  } else {
+    struct oracle_answer a;
+    assert_int_equal(oracle_answer_make(&c->model.flat, c->in, arith, PASSES, 2, &a, &err), ASSAY_OK);
+    sigma = a.sigma[0][0];
+    oracle_answer_release(&a);
+  }
+  return (double)sigma;
+}
+
+static void test_tiles(void **state) {
+  (void)state;
+  const struct graph_draw draw = {.low = 0.2, .high = 0.9};
+  for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+    struct graph_case c;
+    double sigma[2][2]; // [on the device][in a second look]
+    graph_begin(&c, tiles[i].text, &draw);
+    for (int k = 0; k < 4; k++) {
+      struct arith arith = fp32(k & 1);
+      arith.product_bits = tiles[i].product_bits;
+      sigma[k >> 1][k & 1] = sigma_of(&c, &arith, k >> 1);
+    }
+    print_message("tiles %zu: %.2g and %.2g, on the device %.2g and %.2g\n", i, sigma[0][0], sigma[0][1], sigma[1][0],
+                  sigma[1][1]);
+    for (int look = 0; look < 2; look++)
+      assert_true(fabs(log(sigma[0][look] / sigma[1][look])) < 0.4);
+    const double more = sigma[0][1] / sigma[0][0];
+    assert_true(tiles[i].counted ? more > 8 : more > 0.7 && more < 1.4);
+    graph_end(&c);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_counts),
                                      cmocka_unit_test(test_sums_of_sums),
@@ -383,6 +456,7 @@ int main(void) {
                                      cmocka_unit_test(test_a_loop_over_products_passes),
                                      cmocka_unit_test(test_moments),
                                      cmocka_unit_test(test_who_shares),
+                                     cmocka_unit_test(test_tiles),
                                      cmocka_unit_test(test_equal_terms),
                                      cmocka_unit_test(test_a_plain_loop_passes),
                                      cmocka_unit_test(test_small_terms_after_large_ones)};
