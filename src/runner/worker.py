@@ -285,6 +285,14 @@ class Pairing:
                                     "parameters")
                 if same_name(name, weight) and mine.dtype != wanted.dtype:
                     raise Complaint(f"the parameter {name} is {mine.dtype}, the weight {weight} {wanted.dtype}")
+        for weight in self.missing:
+            for name in self.left:
+                mine, wanted = list(self.own[name].shape), list(self.weights[weight].shape)
+                if len(mine) == 2 and mine == wanted[::-1]:
+                    raise Complaint(f"the parameter {name} {mine} is the weight {weight} {wanted} transposed: keep a "
+                                    f"parameter of the shape {wanted}, and what forward needs of it as an attribute "
+                                    f"(self.{name.replace('.', '_')} = self.weight.t().contiguous()), which is made again "
+                                    "for each call's weights")
         raise Complaint("weights go by their names, then by their order and their shapes: ModelNew has no parameter "
                         "for " + self.listed(self.missing, self.weights) + (
                             f"; the task has no weight for {self.listed(self.left, self.own)}" if self.left else "") +

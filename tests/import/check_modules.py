@@ -21,11 +21,11 @@ import time
 from loading import importer
 
 # Options, and how many symbols may vary at least. The importer finds all of them by itself.
-ASKED = {"affine_grid": ([], 1), "aspp": ([], 8), "blur_pool": ([], 3), "cbam": ([], 3), "contrastive_loss": ([], 3), "convnext_block": ([], 3),
+ASKED = {"affine_grid": ([], 1), "aspp": ([], 8), "blur_pool": ([], 3), "cbam": ([], 3), "complex_parts": (["--fixed-sizes"], 0), "contrastive_loss": ([], 3), "convnext_block": ([], 3),
          "cross_attention": ([], 3), "cut_places": ([], 2), "decomposed": ([], 2), "embedding_sum": ([], 5), "encoder_layer": ([], 2),
          "fpn_merge": ([], 8), "gated_conv": ([], 2), "graph_layer": (["--eval"], 3), "gru_last": ([], 1),
          "highway": ([], 2), "linear_algebra": ([], 2), "inverted_residual": ([], 3), "losses": (["--fixed-sizes"], 0), "luma": ([], 2), "named_outputs": ([], 1),
-         "patch_merging": ([], 3), "pixel_shuffle": ([], 3), "recurrent": (["--fixed-sizes"], 0),
+         "patch_merging": ([], 3), "pixel_shuffle": ([], 3), "pseudo_inverse": ([], 2), "recurrent": (["--fixed-sizes"], 0),
          "rescaled": ([], 1), "rescaled_1d": ([], 1), "scattered": (["--fixed-sizes"], 0), "singular_values": ([], 4),
          "residual_bottleneck": ([], 3), "rope_attention": ([], 2), "routed_experts": ([], 2), "separable_1d": ([], 1),
          "soft_experts": ([], 3), "spectrum": ([], 1), "squeeze_excite": ([], 3), "swiglu": ([], 3), "temporal_block": ([], 2)}

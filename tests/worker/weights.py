@@ -92,6 +92,8 @@ why = refused(module(p=(4,), q=(4,), r=(4,)), kernel=(4,), shift=(4,))
 assert "kernel [4], shift [4]" in why and "p [4], q [4], r [4]" in why, why
 why = refused(module(weight=(8, 3, 3, 3)), conv_weight=(8, 3, 3, 3), conv_bias=(8,))
 assert "no parameter for conv_bias [8]" in why, why
+why = refused(module(weight_t=(4, 6), bias=(6,)), gemm_weight=(6, 4), gemm_bias=(6,))
+assert "the parameter weight_t [4, 6] is the weight gemm_weight [6, 4] transposed" in why, why
 assert "get_init_inputs" in refused(nested(gemm=torch.nn.Linear(4, 6, bias=False)), gemm_weight=(5, 4))
 half = nested(gemm=torch.nn.Linear(4, 6, bias=False).half())
 assert "torch.float16" in refused(half, gemm_weight=(6, 4))

@@ -8,6 +8,8 @@ import math
 import numpy
 import torch
 
+from . import Refused
+from .fourier import FOURIER
 from .linalg import LINEAR_ALGEBRA, hint
 
 aten = torch.ops.aten
@@ -150,6 +152,11 @@ def cumprod(x, dim, *, dtype=None):
     return torch.onnx.ops.symbolic(f"{LATER}::CumProd", (x, axis), dtype=x.dtype, shape=x.shape, version=1)
 
 
+def vander(x, N=None):
+    powers = x.unsqueeze(-1).expand(*x.shape, (x.shape[-1] if N is None else N) - 1)
+    return torch.cat((torch.ones_like(x).unsqueeze(-1), cumprod(powers, -1)), -1)
+
+
 IDENTITIES = {"sum": 0, "mean": 0, "prod": 1}
 
 
@@ -215,7 +222,9 @@ def scatter_and(x, dim, index, src, reduce):
 def bincount(x, weights=None, minlength=0):
     """Of bytes, whose bins are known to be enough: how many there are of any other numbers depends on the data."""
     if x.dtype != torch.uint8 or minlength < 256:
-        return NotImplemented
+        raise Refused("torch.bincount gives as many numbers as the greatest one that it counts says, so that data decide how "
+                      "large the result is: where n numbers are enough, write torch.zeros(n, dtype=torch.int64)"
+                      ".scatter_add(0, x, torch.ones_like(x))")
     ones = torch.ones_like(x, dtype=torch.int64) if weights is None else weights
     return torch.zeros(minlength, dtype=ones.dtype, device=x.device).scatter_add(0, x.long(), ones)
 
@@ -414,6 +423,7 @@ def lstm(x, state, params, has_biases, layers, dropout, train, bidirectional, ba
 
 DECOMPOSITIONS = {
     **LINEAR_ALGEBRA,
+    **FOURIER,
     aten.hardsigmoid.default: hardsigmoid,
     aten.atan2.default: atan2,
     aten.signbit.default: signbit,
@@ -435,6 +445,7 @@ DECOMPOSITIONS = {
     aten.cummax.default: running_extreme(True),
     aten.cummin.default: running_extreme(False),
     aten.cumprod.default: cumprod,
+    aten.linalg_vander.default: vander,
     aten.scatter_reduce.two: scatter_reduce,
     aten.scatter.src: scatter,
     aten.scatter_add.default: scatter_add,

@@ -48,6 +48,29 @@ def remember_functions():
 remember_functions()
 
 
+# What to write in a module instead of what has no translation.
+DENSE = "a task's tensors are dense: write the product of dense ones"
+ADVICE = {
+    "linalg_lstsq": "where the rank is full, write torch.linalg.pinv(a) @ b",
+    "fake_quantize_per_channel_affine_cachemask":
+        "write (torch.clamp(torch.round(x / s) + z, low, high) - z) * s, s and z of one number a channel",
+    "segment_reduce": "write scatter_reduce with the number of each row's segment as index",
+    "linear_dynamic": "write what it computes: scales by amax, torch.round, clamp, and the product",
+    "_to_sparse": DENSE, "_to_sparse_csr": DENSE, "to_sparse_csr": DENSE, "_sparse_mm": DENSE, "_to_dense": DENSE,
+}
+UNWRITABLE = {
+    "Unique": "how many different numbers there are depends on the data, and a task's outputs have one size",
+    "If": "its body depends on data, and tasks have no control flow: compute both sides and choose with torch.where",
+    "Loop": "its body depends on data, and tasks have no control flow: write a loop whose length is a number",
+}
+
+
+def advised(said):
+    """With what to do about the operator that is named."""
+    name = re.search(r"\b(?:aten|prims|quantized)(?:\.|::)(\w+)", said)
+    return f"{said}: {ADVICE[name[1]]}" if name and name[1] in ADVICE else said
+
+
 class Flat(torch.nn.Module):
     """The module as a function of one list: inputs, masks, state."""
 
@@ -100,6 +123,10 @@ def reason(error, path):
         said = f"aten.{op}: {REFUSED[op]}" if op in REFUSED else said
     elif "Unsupported attribute type" in said and "SymbolicTensor" in said:
         said = "an attribute of an operator, such as a convolution's number of groups, would be a dimension that varies"
+    elif "storage of TensorWrapper" in said or "does not require grad" in said:
+        said = f"{said}: derivatives that are taken inside forward are not followed; write out what they are"
+    elif "failed to unpack" in said and "FakeTensor" in said:
+        said = f"{said}: a size is the value of a tensor (as in pack_padded_sequence); take whole rows and a mask"
     elif ".numpy() is not supported" in said:
         said = "what is computed depends on the values of tensors, which .numpy() takes out of PyTorch"
     elif kind.startswith("GuardOnDataDependent"):
@@ -109,6 +136,7 @@ def reason(error, path):
         said = f"the values of {said} decide what is computed next, or how large it is"
     elif not isinstance(deepest, torch.onnx.errors.OnnxExporterError):
         said = f"{kind}: {said}" if kind not in said else said
+    said = advised(said)
     whole = path.resolve()
     for e in chain:
         frames = [f for f in traceback.extract_tb(e.__traceback__) if pathlib.Path(f.filename).resolve() == whole]
@@ -137,13 +165,11 @@ def export(source, openness):
             if any(node.target in DECOMPOSITIONS for node in program.graph.nodes):
                 program = program.run_decompositions(DECOMPOSITIONS)
             written = torch.onnx.export(program, dynamo=True, optimize=False, opset_version=OPSET, verbose=False)
-    except Refused:
-        raise
     except Exception as e:  # anything that a user's module can run into
         kind = e
         while kind is not None:
-            if isinstance(kind, Refused):
-                raise kind
+            if isinstance(kind, Refused):  # PyTorch adds where in its graph that was
+                raise Refused(str(kind).split("\n\nWhile executing")[0]) from e
             kind = kind.__cause__ or kind.__context__
         raise Refused(f"PyTorch cannot export the module: {reason(e, source.path)}") from e
     model = written.model_proto
@@ -204,6 +230,8 @@ def narrow(model):
 
 def check_written(model):
     for node in model.graph.node:
+        if node.op_type in UNWRITABLE and node.domain in ("", "ai.onnx"):
+            raise Refused(f"the graph has the operator {node.op_type}: {UNWRITABLE[node.op_type]}")
         if any(a.type in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS) for a in node.attribute):
             raise Refused(
                 f"the graph has the operator {node.op_type}, whose body depends on data; tasks have no control flow"

@@ -24,6 +24,20 @@ def inverse(a):
     return operator("Inverse", (a,), a.shape)
 
 
+def pseudo_inverse(a, rcond=None, hermitian=False):
+    """Singular values up to rcond times the largest count as zero: by default the larger extent times single precision's
+    spacing."""
+    rows, columns = a.shape[-2:]
+    if hermitian or isinstance(rcond, torch.Tensor):
+        return NotImplemented
+    rcond = max(hint(rows), hint(columns)) * torch.finfo(torch.float32).eps if rcond is None else rcond
+    return operator("PseudoInverse", (a,), (*a.shape[:-2], columns, rows), {"rcond": float(rcond)})
+
+
+def pseudo_inverse_by(a, *, atol=None, rtol=None, hermitian=False):
+    return NotImplemented if atol is not None else pseudo_inverse(a, rtol, hermitian)
+
+
 def joined(a, b):
     """A and B with the same batch."""
     batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
@@ -131,6 +145,9 @@ def cond(a, p=None):
 LINEAR_ALGEBRA = {
     aten.linalg_inv.default: inverse,
     aten.inverse.default: inverse,
+    aten.linalg_pinv.default: pseudo_inverse,
+    aten.linalg_pinv.atol_rtol_float: pseudo_inverse_by,
+    aten.linalg_pinv.atol_rtol_tensor: pseudo_inverse_by,
     aten.linalg_inv_ex.default: lambda a, check_errors=False: (inverse(a), no_errors(a)),
     aten.linalg_solve.default: solve,
     aten.linalg_solve_ex.default: lambda a, b, left=True, check_errors=False: (solve(a, b, left=left), no_errors(a)),

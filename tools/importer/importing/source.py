@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A user's module file in KernelBench's form: Model, get_inputs, get_init_inputs."""
 import copy
+import dataclasses
 import importlib.util
 import inspect
 import math
@@ -32,6 +33,31 @@ class Tensor:
     def __init__(self, name, value, role):
         self.name, self.value, self.role = name, value, role
         self.distribution = None
+
+
+def real(value):
+    """A complex tensor as real ones, real and imaginary parts along a last dimension of two: a task's tensors are real."""
+    return torch.view_as_real(value.resolve_conj()) if value.is_complex() else value
+
+
+def like(value, other):
+    """What real() made of a tensor like `other`, as that one is."""
+    return torch.view_as_complex(value.contiguous()) if other.is_complex() else value
+
+
+def tensors_in(made):
+    """In the order of what holds them. Dataclasses hold tensors, too."""
+    found = []
+    for leaf in torch.utils._pytree.tree_flatten(made)[0]:
+        if isinstance(leaf, torch.Tensor):
+            found.append(leaf)
+        elif dataclasses.is_dataclass(leaf) and not isinstance(leaf, type):
+            found += tensors_in([getattr(leaf, field.name) for field in dataclasses.fields(leaf)])
+    return found
+
+
+def has_lazy(model):
+    return any(torch.nn.parameter.is_lazy(p) for p in [*model.parameters(), *model.buffers()])
 
 
 class Blank:
@@ -93,6 +119,9 @@ class Source:
                 with Blank():
                     arguments = module.get_init_inputs()
                     model = module.Model(**arguments) if isinstance(arguments, dict) else module.Model(*arguments)
+                    if has_lazy(model):  # a first call gives these parameters their sizes
+                        with torch.no_grad():
+                            model(*module.get_inputs())
             except Exception as e:
                 raise Refused(f"Model cannot be made with what get_init_inputs() gives: {type(e).__name__}: {e}") from e
             self.models.append(model.eval() if evaluation else model.train())
@@ -118,12 +147,18 @@ class Source:
         for i, leaf in enumerate(leaves):
             if not isinstance(leaf, torch.Tensor):
                 continue
-            t = Tensor(self.leaf_name(i, names, arguments), leaf.detach(), "input")
-            draw = watch.of(leaf)
+            name = self.leaf_name(i, names, arguments)
+            if leaf.layout != torch.strided:
+                raise Refused(f"the input {name} is a sparse tensor: a task's tensors are dense; give .to_dense(), or its "
+                              "indices and values as tensors")
+            t = Tensor(name, real(leaf.detach()), "input")
+            if leaf.is_complex():
+                note(f"{name}: complex; its real and imaginary parts are the input's last dimension")
+            draw = None if leaf.is_complex() else watch.of(leaf)
             if draw:
                 t.distribution = draw.text()
             else:
-                t.distribution = fit_draws([as_numpy(v) for v in self.again(i, leaf)], SAMPLE)
+                t.distribution = fit_draws([as_numpy(real(v)) for v in self.again(i, leaf)], SAMPLE)
                 note(f"{t.name}: get_inputs draws it in a way that is not followed; {t.distribution} fits its values")
             if leaf.dtype in (torch.bool, torch.int64, torch.int32) and not t.distribution.endswith(" fixed"):
                 t.distribution += " fixed"  # what is not a real number keeps its meaning only as declared
@@ -161,9 +196,11 @@ class Source:
         self.state = []
         modules = dict(self.model.named_modules())
         for name, parameter in self.model.named_parameters():
-            t = Tensor(plain_name(name), parameter.detach(), "parameter")
-            values = [dict(m.named_parameters())[name].detach() for m in self.models]
+            t = Tensor(plain_name(name), real(parameter.detach()), "parameter")
+            values = [real(dict(m.named_parameters())[name].detach()) for m in self.models]
             t.key = name
+            if parameter.is_complex():
+                note(f"{t.name}: complex; its real and imaginary parts are the input's last dimension")
             if any(is_blank(v) for v in values):
                 t.value = torch.nan_to_num(t.value)
                 t.distribution = UNWRITTEN + " static"
@@ -172,9 +209,9 @@ class Source:
                 t.distribution = self.initial(t, values, modules[name.rpartition(".")[0]]) + " static"
             self.state.append(t)
         for name, buffer in self.model.named_buffers():
-            t = Tensor(plain_name(name), buffer.detach().clone(), "buffer")
+            t = Tensor(plain_name(name), real(buffer.detach().clone()), "buffer")
             t.key = name
-            values = [dict(m.named_buffers())[name].detach() for m in self.models]
+            values = [real(dict(m.named_buffers())[name].detach()) for m in self.models]
             t.distribution = self.buffer_distribution(t, values)
             self.state.append(t)
         self.models = None
@@ -235,13 +272,15 @@ class Source:
     def call(self, model, inputs, state):
         """model's outputs, a flat list of tensors; inputs and state are in the order of self.inputs, self.state."""
         rest = list(inputs)
-        leaves = [rest.pop(0) if isinstance(leaf, torch.Tensor) else leaf for leaf in self.leaves]
+        leaves = [like(rest.pop(0), leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in self.leaves]
         arguments = torch.utils._pytree.tree_unflatten(leaves, self.tree)
-        named = {t.key: v for t, v in zip(self.state, state)}
+        kept = {**dict(self.model.named_parameters()), **dict(self.model.named_buffers())}
+        named = {t.key: like(v, kept[t.key]) for t, v in zip(self.state, state)}
         made = torch.func.functional_call(model, named, tuple(arguments), tie_weights=True)
-        outputs = [o for o in torch.utils._pytree.tree_flatten(made)[0] if isinstance(o, torch.Tensor)]
+        outputs = [real(o) for o in tensors_in(made)]
         if not outputs:
-            raise Refused("forward returns no tensor")
+            raise Refused(f"forward returns no tensor but {type(made).__name__}: return a tensor, or tensors in a tuple, a "
+                          "list, a dictionary or a dataclass")
         return outputs
 
     def runs_without_data(self):

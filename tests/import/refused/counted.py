@@ -1,0 +1,15 @@
+# refused: torch.bincount.*data decide.*scatter_add\(0, x, torch.ones_like\(x\)\)$
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.bincount(x, minlength=10)
+
+
+def get_inputs():
+    return [torch.randint(0, 10, (20,))]
+
+
+def get_init_inputs():
+    return []
