@@ -1,6 +1,7 @@
 // Matrix product with bias and GELU in bf16, one launch, by the tensor cores of Hopper: sums stay in single precision
 // until GELU is done. It is made as in bf16_matmul.cu; where tiles are few, two blocks share one, each with half of the
-// terms, and give each other their sums.
+// terms, and give each other their sums. Where all of y is a few tiles and terms are few, a launch is most of the time:
+// there warps load what they multiply from where it lies.
 // assay: task fusedops/gemm_gelu/bf16_gemm_gelu
 // assay: twin NO_GELU expect wrong_value|low_precision|wrong_class -- the sum as it is
 // assay: twin NO_BIAS expect wrong_value|low_precision|wrong_class -- forgets b
@@ -9,8 +10,10 @@
 // assay: twin LAST_TILE expect unwritten|wrong_value -- does not make the last tile
 // The copy engine wants rows of a multiple of 16 bytes: other shapes go to a plain kernel.
 // FORM: the form that is thought to be fastest (0), or one of them whatever the shape.
-// assay: tune FORM 0,1,2,3,4,5,6
+// assay: tune FORM 0,1,2,3,4,5,6,7
 // assay: constraint FORM == 0 || K % 8 == 0 && N % 8 == 0
+// assay: let short_terms = (K == 64 || K == 128 || K == 256) && M * N <= 1048576
+// assay: constraint FORM != 7 || short_terms
 // assay: let whole = K % 8 == 0 && N % 8 == 0
 // assay: let tiles0 = ceil_div(M, 64) * ceil_div(N, 64)
 // assay: let ns0 = 3255 + ceil_div(tiles0, 132) * (154 * ceil_div(K, 64) + 326)
@@ -25,8 +28,9 @@
 // assay: let tiles5 = ceil_div(M, 256) * ceil_div(N, 128)
 // assay: let ns5 = 3329 + ceil_div(tiles5, 132) * (658 * ceil_div(K, 64) + 887)
 // assay: let least = min(ns0, ns1, ns2, ns3, ns4, ns5)
-// assay: let guess = ns0 == least ? 0 : ns1 == least ? 1 : ns2 == least ? 2 : ns3 == least ? 3 : ns4 == least ? 4 : 5
-// assay: let form = FORM > 0 ? FORM - 1 : guess
+// assay: let guess = short_terms && M * N <= 8192 ? 6 : ns0 == least ? 0 : ns1 == least ? 1 : ns2 == least ? 2 : \
+//   ns3 == least ? 3 : ns4 == least ? 4 : 5
+// assay: let form = FORM > 0 && (FORM < 7 || short_terms) ? FORM - 1 : guess
 // assay: let height = form == 0 ? 64 : form == 1 ? 64 : form == 2 ? 96 : form == 3 ? 128 : form == 4 ? 192 : 256
 // assay: let rows = 32
 // assay: tensor_map ta of=x type=bf16 dims=whole ? K : 1,whole ? M : 1 strides=whole ? K : 8 \
@@ -46,6 +50,13 @@
 //   132) block=384 shared=197632 if=whole && form == 4 args=ta, tb, ty, b, M, K, N
 // assay: launch gemm_gelu<256, 2, 1, 1, 4> grid=min(tiles5, \
 //   132) block=384 shared=230400 if=whole && form == 5 args=ta, tb, ty, b, M, K, N
+// assay: let few_tiles = whole && form == 6
+// assay: launch gemm_gelu_few<1> grid=ceil_div(N, 16),ceil_div(M, 16) \
+//   block=128 if=few_tiles && K == 64 args=x, w, b, y, M, N
+// assay: launch gemm_gelu_few<2> grid=ceil_div(N, 16),ceil_div(M, 16) \
+//   block=128 if=few_tiles && K == 128 args=x, w, b, y, M, N
+// assay: launch gemm_gelu_few<4> grid=ceil_div(N, 16),ceil_div(M, 16) \
+//   block=128 if=few_tiles && K == 256 args=x, w, b, y, M, N
 // assay: launch gemm_gelu_plain grid=ceil_div(N, 32),ceil_div(M, 32) block=256 if=!whole args=x, w, b, y, M, K, N
 struct alignas(64) CUtensorMap {
   unsigned long long opaque[16];
@@ -496,6 +507,83 @@ __global__ void __launch_bounds__(128 + 128 * GROUPS, 1)
   __syncwarp();
   if (F::CLUSTER > 1)
     cluster_sync(); // another block may still write to this one's memory, or read it
+}
+
+// Terms of a row of x that lie side by side, four for each of STEPS steps.
+template <int STEPS> struct alignas(STEPS > 1 ? 16 : 8) terms_in_row { unsigned of[2 * STEPS]; };
+
+// Adds the product of 16 rows of x and 8 columns of w, with 16 terms.
+static __device__ void add_few(float (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0,
+                               unsigned b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : C4(0)
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+#ifdef HALF_SUMS
+  for (int i = 0; i < 4; i++)
+    d[i] = __uint_as_float(pack(0, d[i]) & 0xffff0000u);
+#endif
+}
+
+// 64 * STEPS terms of 16 x 16 of y, a quarter of them for each of four warps. The order of terms is free as long as it
+// is that of both factors: a thread takes four side by side in a step, so that it reads x by double words, and a word
+// of w is a pair of columns, of which the tensor core gets the even ones and the odd ones as a matrix each.
+template <int STEPS>
+__global__ void __launch_bounds__(128)
+    gemm_gelu_few(const unsigned short *__restrict__ x, const unsigned short *__restrict__ w,
+                  const unsigned short *__restrict__ b, unsigned short *__restrict__ y, unsigned M, unsigned N) {
+  enum { K = 64 * STEPS, EACH = 4 * STEPS };
+  __shared__ float4 part[4][16][4]; // sums of a warp: four columns of a row
+  unsigned thread = threadIdx.x, group = thread % 32 / 4, m0 = blockIdx.y * 16, n0 = blockIdx.x * 16;
+#ifdef LAST_TILE
+  if (blockIdx.x + blockIdx.y + 2 == gridDim.x + gridDim.y && gridDim.x + gridDim.y > 2)
+    return;
+#endif
+  unsigned k = (thread / 32 * 4 + thread % 4) * EACH;
+  typedef terms_in_row<STEPS> terms_read;
+  terms_read upper = *(const terms_read *)(x + (min(m0 + group, M - 1) * K + k));
+  terms_read lower = *(const terms_read *)(x + (min(m0 + group + 8, M - 1) * K + k));
+  const unsigned short *column = w + (k * N + min(n0 + 2 * group, N - 2));
+  unsigned pairs[EACH];
+#pragma unroll
+  for (unsigned i = 0; i < EACH; i++)
+    pairs[i] = *(const unsigned *)(column + i * N);
+  float even[4] = {}, odd[4] = {};
+#ifndef NO_BIAS
+  // The sums of the first warp begin with b: a compiler asks for what is added in the end when the rest has come.
+  uint2 bias = *(const uint2 *)(b + min(n0 + thread % 4 * 4, N - 4));
+  if (thread < 32) {
+    even[0] = even[2] = to_float((unsigned short)bias.x);
+    odd[0] = odd[2] = to_float((unsigned short)(bias.x >> 16));
+    even[1] = even[3] = to_float((unsigned short)bias.y);
+    odd[1] = odd[3] = to_float((unsigned short)(bias.y >> 16));
+  }
+#endif
+#pragma unroll
+  for (int s = 0; s < STEPS; s++) {
+#ifdef LAST_SLICE
+    if (thread / 32 == 3 && s == STEPS - 1)
+      break;
+#endif
+    const unsigned *p = &pairs[4 * s];
+    add_few(even, upper.of[2 * s], lower.of[2 * s], upper.of[2 * s + 1], lower.of[2 * s + 1],
+            __byte_perm(p[0], p[1], 0x5410), __byte_perm(p[2], p[3], 0x5410));
+    add_few(odd, upper.of[2 * s], lower.of[2 * s], upper.of[2 * s + 1], lower.of[2 * s + 1],
+            __byte_perm(p[0], p[1], 0x7632), __byte_perm(p[2], p[3], 0x7632));
+  }
+  part[thread / 32][group][thread % 4] = make_float4(even[0], odd[0], even[1], odd[1]);
+  part[thread / 32][group + 8][thread % 4] = make_float4(even[2], odd[2], even[3], odd[3]);
+  __syncthreads();
+  float2 sum = make_float2(0, 0);
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    float2 more = ((const float2 *)part[i])[thread];
+    sum.x += more.x;
+    sum.y += more.y;
+  }
+  unsigned row = m0 + thread / 8, n = n0 + thread % 8 * 2;
+  if (row < M && n < N)
+    *(unsigned *)(y + (row * N + n)) = pack(gelu(sum.x), gelu(sum.y));
 }
 
 // Any shape: a tile of 32 x 32, 32 terms at a time, 4 sums in each thread.
