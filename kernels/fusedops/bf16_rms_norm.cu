@@ -5,18 +5,33 @@
 // assay: twin NO_EPSILON expect wrong_value|wrong_class|low_precision -- rows near zero are not divided by what is added
 // assay: twin NO_SCALE expect wrong_value|low_precision -- forgets w
 // assay: twin TAIL expect wrong_value|low_precision|wrong_class|unwritten -- leaves out what is beyond whole blocks
+// Rows of 512, 1024 and 2048 have forms of their own (FORM 1 to 3): more threads have a row, or all of 2048 rows are on
+// the multiprocessors at once, as in bf16_layernorm.cu.
+// assay: tune FORM 0,1,2,3
+// assay: constraint FORM == 0 || D == 512 || D == 1024 || D == 2048
 // assay: let vectors = D % 8 == 0
+// assay: let own = FORM >= 1 && (D == 512 || D == 1024 || D == 2048)
+// assay: let form = own ? FORM : 0
+// assay: launch rms_norm<64, 4, 64, 16> grid=R block=64 if=form == 1 && D == 2048 args=x, w, y, R, D
+// assay: launch rms_norm<128, 2, 128, 8> grid=R block=128 if=form == 2 && D == 2048 args=x, w, y, R, D
+// assay: launch rms_norm<256, 1, 256, 4> grid=R block=256 if=form == 3 && D == 2048 args=x, w, y, R, D
+// assay: launch rms_norm<128, 1, 128> grid=R block=128 if=form == 1 && D == 1024 args=x, w, y, R, D
+// assay: launch rms_norm<64, 2, 64> grid=R block=64 if=form == 2 && D == 1024 args=x, w, y, R, D
+// assay: launch rms_norm<32, 4, 32> grid=R block=32 if=form == 3 && D == 1024 args=x, w, y, R, D
+// assay: launch rms_norm<32, 2, 64> grid=ceil_div(R, 2) block=64 if=form == 1 && D == 512 args=x, w, y, R, D
+// assay: launch rms_norm<64, 1, 64> grid=R block=64 if=form == 2 && D == 512 args=x, w, y, R, D
+// assay: launch rms_norm<32, 2, 32> grid=R block=32 if=form == 3 && D == 512 args=x, w, y, R, D
 // assay: launch rms_norm<8, 1, 128> grid=ceil_div(R, 16) block=128 if=vectors && D <= 64 \
 //   args=x, w, y, R, D
 // assay: launch rms_norm<16, 1, 128> grid=ceil_div(R, 8) block=128 if=vectors && D > 64 && D <= 128 \
 //   args=x, w, y, R, D
 // assay: launch rms_norm<32, 1, 128> grid=ceil_div(R, 4) block=128 if=vectors && D > 128 && D <= 256 \
 //   args=x, w, y, R, D
-// assay: launch rms_norm<32, 2, 128> grid=ceil_div(R, 4) block=128 if=vectors && D > 256 && D <= 512 \
+// assay: launch rms_norm<32, 2, 128> grid=ceil_div(R, 4) block=128 if=form == 0 && vectors && D > 256 && D <= 512 \
 //   args=x, w, y, R, D
-// assay: launch rms_norm<32, 4, 128> grid=ceil_div(R, 4) block=128 if=vectors && D > 512 && D <= 1024 \
+// assay: launch rms_norm<32, 4, 128> grid=ceil_div(R, 4) block=128 if=form == 0 && vectors && D > 512 && D <= 1024 \
 //   args=x, w, y, R, D
-// assay: launch rms_norm<32, 8, 128> grid=ceil_div(R, 4) block=128 if=vectors && D > 1024 && D <= 2048 \
+// assay: launch rms_norm<32, 8, 128> grid=ceil_div(R, 4) block=128 if=form == 0 && vectors && D > 1024 && D <= 2048 \
 //   args=x, w, y, R, D
 // assay: launch rms_norm<128, 4, 128> grid=R block=128 if=vectors && D > 2048 && D <= 4096 \
 //   args=x, w, y, R, D
@@ -82,8 +97,9 @@ template <int THREADS> static __device__ float sum_of_row(float x) {
   return x;
 }
 
-template <int THREADS, int VECTORS, int BLOCK>
-__global__ void __launch_bounds__(BLOCK)
+// BLOCKS: so many at once on a multiprocessor.
+template <int THREADS, int VECTORS, int BLOCK, int BLOCKS = 1>
+__global__ void __launch_bounds__(BLOCK, BLOCKS)
     rms_norm(const uint4 *__restrict__ x, const uint4 *__restrict__ w, uint4 *__restrict__ y, int rows, int d) {
   int row = blockIdx.x * (BLOCK / THREADS) + threadIdx.x / THREADS, lane = threadIdx.x % THREADS, length = d / 8;
   bool mine = row < rows;

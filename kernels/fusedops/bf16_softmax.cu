@@ -4,24 +4,53 @@
 // assay: task fusedops/softmax/bf16_softmax
 // assay: twin NO_MAX expect wrong_value|wrong_class -- no subtraction of the maximum
 // assay: twin DROP_LAST expect wrong_value|low_precision|wrong_class -- the sum forgets the last element
+// FORM: 0 reckons the terms twice, from what was read; 1 keeps them, which are twice as many registers; 2 keeps them,
+// too, in twice as many threads a row.
+// assay: tune FORM 0,1,2
+// assay: constraint FORM == 0 || D % 8 == 0 && D > 256 && D <= 16384
 // assay: let vectors = D % 8 == 0
+// assay: let form = D > 256 ? FORM : 0
 // assay: launch softmax<8, 1, 128> grid=ceil_div(R, 16) block=128 if=vectors && D <= 64 \
 //   args=x, y, R, D
 // assay: launch softmax<16, 1, 128> grid=ceil_div(R, 8) block=128 if=vectors && D > 64 && D <= 128 \
 //   args=x, y, R, D
 // assay: launch softmax<32, 1, 128> grid=ceil_div(R, 4) block=128 if=vectors && D > 128 && D <= 256 \
 //   args=x, y, R, D
-// assay: launch softmax<32, 2, 128> grid=ceil_div(R, 4) block=128 if=vectors && D > 256 && D <= 512 \
+// assay: launch softmax<32, 2, 128> grid=ceil_div(R, 4) block=128 if=form == 0 && vectors && D > 256 && D <= 512 \
 //   args=x, y, R, D
-// assay: launch softmax<32, 4, 128> grid=ceil_div(R, 4) block=128 if=vectors && D > 512 && D <= 1024 \
+// assay: launch softmax<32, 2, 128, true> grid=ceil_div(R, 4) block=128 if=form == 1 && vectors && D > 256 && D <= 512 \
 //   args=x, y, R, D
-// assay: launch softmax<32, 8, 128> grid=ceil_div(R, 4) block=128 if=vectors && D > 1024 && D <= 2048 \
+// assay: launch softmax<64, 1, 64, true> grid=R block=64 if=form == 2 && vectors && D > 256 && D <= 512 \
 //   args=x, y, R, D
-// assay: launch softmax<128, 4, 128> grid=R block=128 if=vectors && D > 2048 && D <= 4096 \
+// assay: launch softmax<32, 4, 128> grid=ceil_div(R, 4) block=128 if=form == 0 && vectors && D > 512 && D <= 1024 \
 //   args=x, y, R, D
-// assay: launch softmax<256, 4, 256> grid=R block=256 if=vectors && D > 4096 && D <= 8192 \
+// assay: launch softmax<32, 4, 128, true> grid=ceil_div(R, 4) block=128 if=form == 1 && vectors && D > 512 && D <= 1024 \
 //   args=x, y, R, D
-// assay: launch softmax<512, 4, 512> grid=R block=512 if=vectors && D > 8192 && D <= 16384 \
+// assay: launch softmax<64, 2, 64, true> grid=R block=64 if=form == 2 && vectors && D > 512 && D <= 1024 \
+//   args=x, y, R, D
+// assay: launch softmax<32, 8, 128> grid=ceil_div(R, 4) block=128 if=form == 0 && vectors && D > 1024 && D <= 2048 \
+//   args=x, y, R, D
+// assay: launch softmax<32, 8, 128, true, 4> grid=ceil_div(R, 4) block=128 if=form == 1 && vectors && D > 1024 && D <= 2048 \
+//   args=x, y, R, D
+// assay: launch softmax<64, 4, 64, true> grid=R block=64 if=form == 2 && vectors && D > 1024 && D <= 2048 \
+//   args=x, y, R, D
+// assay: launch softmax<128, 4, 128> grid=R block=128 if=form == 0 && vectors && D > 2048 && D <= 4096 \
+//   args=x, y, R, D
+// assay: launch softmax<128, 4, 128, true> grid=R block=128 if=form == 1 && vectors && D > 2048 && D <= 4096 \
+//   args=x, y, R, D
+// assay: launch softmax<256, 2, 256, true> grid=R block=256 if=form == 2 && vectors && D > 2048 && D <= 4096 \
+//   args=x, y, R, D
+// assay: launch softmax<256, 4, 256> grid=R block=256 if=form == 0 && vectors && D > 4096 && D <= 8192 \
+//   args=x, y, R, D
+// assay: launch softmax<256, 4, 256, true> grid=R block=256 if=form == 1 && vectors && D > 4096 && D <= 8192 \
+//   args=x, y, R, D
+// assay: launch softmax<512, 2, 512, true> grid=R block=512 if=form == 2 && vectors && D > 4096 && D <= 8192 \
+//   args=x, y, R, D
+// assay: launch softmax<512, 4, 512> grid=R block=512 if=form == 0 && vectors && D > 8192 && D <= 16384 \
+//   args=x, y, R, D
+// assay: launch softmax<512, 4, 512, true> grid=R block=512 if=form == 1 && vectors && D > 8192 && D <= 16384 \
+//   args=x, y, R, D
+// assay: launch softmax<1024, 2, 1024, true> grid=R block=1024 if=form == 2 && vectors && D > 8192 && D <= 16384 \
 //   args=x, y, R, D
 // assay: launch softmax_long<512> grid=R block=512 if=vectors && D > 16384 && D <= 65536 args=x, y, D
 // assay: launch softmax_long<1024> grid=R block=1024 if=vectors && D > 65536 args=x, y, D
@@ -129,8 +158,12 @@ static __device__ float terms(eight &e, float largest, int first, int d) {
   return sum;
 }
 
-template <int THREADS, int VECTORS, int BLOCK>
-__global__ void __launch_bounds__(BLOCK, BLOCK == 512 ? 2 : 1)
+// KEEP: the terms stay in registers, of which a thread has no more than let 1024 threads be on a multiprocessor.
+template <int THREADS, int VECTORS, int BLOCK, bool KEEP = false,
+          int BLOCKS = (KEEP           ? 1024 / BLOCK
+                        : BLOCK == 512 ? 2
+                                       : 1)>
+__global__ void __launch_bounds__(BLOCK, BLOCKS)
     softmax(const uint4 *__restrict__ x, uint4 *__restrict__ y, int rows, int d) {
   int row = blockIdx.x * (BLOCK / THREADS) + threadIdx.x / THREADS, lane = threadIdx.x % THREADS, length = d / 8;
   bool mine = row < rows;
@@ -150,16 +183,20 @@ __global__ void __launch_bounds__(BLOCK, BLOCK == 512 ? 2 : 1)
       largest = fmaxf(largest, e.v[j]);
   }
   largest = max_of_row<THREADS>(largest);
+  eight kept[KEEP ? VECTORS : 1];
 #pragma unroll
   for (int i = 0; i < VECTORS; i++) {
     eight e = widen(read[i]);
     sum += terms(e, largest, (lane + i * THREADS) * 8, d);
+    if (KEEP)
+      kept[i] = e;
   }
   float scale = 1 / sum_of_row<THREADS>(sum);
 #pragma unroll
   for (int i = 0; i < VECTORS; i++) {
-    eight e = widen(read[i]); // the terms once more: kept, they would take as many registers as four blocks have
-    terms(e, largest, 0, d);
+    eight e = KEEP ? kept[i] : widen(read[i]);
+    if (!KEEP)
+      terms(e, largest, 0, d); // once more: kept, they would take as many registers as four blocks have
 #pragma unroll
     for (int j = 0; j < 8; j++)
       e.v[j] *= scale;
