@@ -68,8 +68,10 @@ fuzz: clang
 # The leaderboard of the results that lie in the repository: build/site/index.html.
 site: programs
 	@rm -f $(BUILD)/site.sqlite*
-	@for lines in $(sort $(wildcard bench/results/*/leaderboard.jsonl bench/results/*/makers.jsonl bench/results/*/runs.jsonl)); do \
+	@for lines in $(sort $(wildcard bench/results/*/leaderboard.jsonl bench/results/*/makers.jsonl bench/results/*/runs.jsonl \
+	    bench/results/*/trials.jsonl)); do \
 	  $(ASSAY) runs import $$lines --store $(BUILD)/site.sqlite || exit 1; done
+	@$(ASSAY) trials --read tests/tuning/logs/published_results.csv --run published --store $(BUILD)/site.sqlite >/dev/null
 	@bench/leaderboard.py --sources $(BUILD)/site_sources
 	@$(ASSAY) report --html $(BUILD)/site --sources $(BUILD)/site_sources --store $(BUILD)/site.sqlite
 

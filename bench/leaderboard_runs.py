@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""leaderboard_runs.py ASSAY STORE OUT RUN...: runs of a store as the lines that ship, for `assay runs import`.
+"""leaderboard_runs.py ASSAY STORE OUT RUN... [--commit C] [--trials]: runs of a store as the lines that ship.
 
-Writes what `assay runs export --compact` writes of each run, once more shortened: errors and counts with four digits,
-what no page shows left out. Candidates whose text is a file of the repository are named by its path there, so pages find
-their sources; the commit is the repository's. Devices' peaks are written once, the greatest of several files' last.
+Writes what `assay runs export --compact` writes of each run (`assay runs import` reads it), once more shortened: errors
+and counts with four digits, what no page shows left out. Candidates whose text is a file of the repository are named by
+its path there, so pages find their sources; the commit is the repository's, or C. Devices' peaks are written once, the
+greatest of several files' last. --trials: those of tuners alone, no verdicts.
 """
+import argparse
 import hashlib
 import json
 import os
@@ -52,7 +54,9 @@ def shrink(line, files, commit):
     if "checks" in line["evidence"]:
         evidence["checks"] = [{key: short(c[key]) for key in OF_CHECK if key in c} for c in line["evidence"]["checks"]]
     if len(evidence.get("diagnostics") or "") > MOST_DIAGNOSTICS:
-        evidence["diagnostics"] = evidence["diagnostics"][:MOST_DIAGNOSTICS] + "\n..."
+        # What the worker itself says, such as what torch.compile took, stands after what a compiler printed.
+        said = [text for text in evidence["diagnostics"][MOST_DIAGNOSTICS:].split("\n") if text.startswith("assay: ")]
+        evidence["diagnostics"] = "\n".join([evidence["diagnostics"][:MOST_DIAGNOSTICS], "...", *said])
     out = {key: value for key, value in line.items() if value not in ("", None, [])}
     out.update({key: short(out[key]) for key in ("error_z", "error_limit") if key in out})
     path = at_home(line, files)
@@ -83,12 +87,18 @@ def shortened(lines, commit=None):
 
 
 def main():
-    if len(sys.argv) < 5:
-        sys.exit(__doc__)
-    assay, store, out = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
-    runs = [export(assay, store, run) for run in sys.argv[4:]]
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("assay", "store", "out"):
+        options.add_argument(name)
+    options.add_argument("runs", nargs="+")
+    options.add_argument("--commit")
+    options.add_argument("--trials", action="store_true")
+    given = options.parse_args()
+    out = given.out
+    runs = [export(os.path.abspath(given.assay), given.store, run) for run in given.runs]
     head = runs[0][0]
-    verdicts, others = shortened([line for lines in runs for line in lines[1:]])
+    verdicts, others = shortened([line for lines in runs for line in lines[1:]
+                                   if "trial" in line or not given.trials], given.commit)
     others = {json.dumps(line, sort_keys=True): line for line in others}.values()
     with open(out, "w", encoding="utf-8") as file:
         for line in [head, *verdicts, *others]:
@@ -96,7 +106,7 @@ def main():
     timed = sum(len(line.get("samples_ns", [])) > 0 for line in verdicts)
     sources = sum("commit" in line["evidence"] for line in verdicts)
     print(f"{out}: {len(verdicts)} verdicts, {timed} with samples, {sources} of files of the repository, "
-          f"{sum('peaks' in line for line in others)} devices with peaks, {os.path.getsize(out) / 1e3:.0f} kB")
+          f"{sum('trial' in line for line in others)} trials, {sum('peaks' in line for line in others)} devices with peaks, {os.path.getsize(out) / 1e3:.0f} kB")
 
 
 if __name__ == "__main__":

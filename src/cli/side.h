@@ -22,7 +22,7 @@ struct side_result {
   double low_ns, high_ns;   // the time's interval
   double called_ns;         // with the host's part of launching; NaN: not known
   double making_s;
-  bool making_unknown;       // the store's verdict is without what the maker printed of it
+  bool making_unknown;       // what the store has is without what the maker printed of it
   const char *device_name;   // "NVIDIA H200, driver 580.95"; NULL or "": not known
   bool unstable, not_ranked; // not_ranked: no GPU's time
 };

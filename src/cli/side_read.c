@@ -3,18 +3,17 @@
 // printed that while the candidate was built.
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/side.h"
 #include "tune/log.h"
-#include "tune/tuner.h"
 
 struct reading {
   struct side *s;
   struct side_result *r;
   const char *diagnostics, *device;
-  bool compact; // it came from a file of `assay runs export --compact`, which leaves out what was printed
+  double compile_s;
+  bool cut; // its evidence does not say how it was built, and so has not what was printed
 };
 
 static bool take_verdict(void *arg, const struct store_verdict *v) {
@@ -35,19 +34,12 @@ static bool take_verdict(void *arg, const struct store_verdict *v) {
   const json_t *called = json_object_get(json_object_get(view.evidence, "timing"), "called_ns");
   r->called_ns = json_is_number(called) ? json_number_value(called) : NAN;
   r->not_ranked = view.not_a_gpu;
-  reading->compact = !json_object_get(view.evidence, "build_command");
+  reading->cut = !json_object_get(view.evidence, "build_command");
   r->device_name = arena_strdup(&reading->s->arena, view.device_name);
   reading->diagnostics = arena_strdup(&reading->s->arena, view.diagnostics);
+  reading->compile_s = view_compile_seconds(&view);
   view_release(&view);
   return false;
-}
-
-// "assay: torch.compile: 3.250 s, in a first call of 4.500 s" (worker.py); 0 where it is not said.
-static double compile_seconds(const char *text) {
-  static const char mark[] = "assay: torch.compile: ";
-  const char *at = text ? strstr(text, mark) : NULL;
-  double seconds = at ? strtod(at + sizeof mark - 1, NULL) : 0;
-  return seconds > 0 && seconds < 1e7 ? seconds : 0;
 }
 
 struct taking {
@@ -93,16 +85,21 @@ static double take_log(struct side *s, int m, const struct side_shape *shape, co
   return taking.end_s;
 }
 
+static bool is_compiled(const struct side_result *r) {
+  return strncmp(r->label ? r->label : "", "torch.compile", strlen("torch.compile")) == 0;
+}
+
 enum assay_status side_read(struct side *s, int m, struct side_shape *shape, int64_t id, struct assay_error *err) {
   struct side_result *r = &shape->results[m];
   struct reading reading = {.s = s, .r = r};
   enum assay_status status = store_get(s->store, id, take_verdict, &reading, err);
   if (status)
     return status;
-  double tuning_s = take_log(s, m, shape, &reading), compile_s = compile_seconds(reading.diagnostics);
-  r->making_s += fmax(tuning_s, compile_s); // a compiler that tunes counts that as compiling
-  bool told = s->makers[m].maker->log || strncmp(r->label ? r->label : "", "torch.compile", 13) == 0;
-  r->making_unknown = reading.compact && told && r->making_s == 0;
+  double tuning_s = take_log(s, m, shape, &reading);
+  r->making_s += fmax(tuning_s, reading.compile_s); // a compiler that tunes counts that as compiling
+  // A compiler always says it, if there is a kernel. A tuner may have had nothing to choose from.
+  r->making_unknown = is_compiled(r) ? reading.compile_s == 0 && r->reason == ASSAY_REASON_PASS
+                                     : reading.cut && s->makers[m].maker->log && r->making_s == 0;
   return ASSAY_OK;
 }
 
@@ -136,8 +133,8 @@ static bool take_spent(void *arg, const struct store_trial *t) {
   struct spent *spent = arg;
   const struct newest *n = spent->of;
   int64_t end_ns = t->start_ns + t->compile_ns + t->bench_ns;
-  if (strcmp(t->maker, TUNE_MAKER) == 0 && strcmp(t->task, n->shape->task) == 0 &&
-      strcmp(t->workload, n->shape->workload) == 0 && strcmp(t->device, n->device) == 0 && end_ns > spent->end_ns)
+  if (strcmp(t->task, n->shape->task) == 0 && strcmp(t->workload, n->shape->workload) == 0 &&
+      strcmp(t->device, n->device) == 0 && end_ns > spent->end_ns)
     spent->end_ns = end_ns;
   return true;
 }
@@ -161,6 +158,14 @@ enum assay_status side_read_newest(struct side *s, int m, struct side_shape *sha
   shape->device = arena_strdup(&s->arena, n.device);
   side_tuning_run_of(s, m, run);
   status = store_each_trial(s->store, run, take_spent, &spent, err);
-  r->making_s = (double)spent.end_ns / 1e9;
-  return status ? status : side_read(s, m, shape, n.id, err);
+  const double spent_s = (double)spent.end_ns / 1e9;
+  const bool tuned = s->makers[m].maker->log == NULL; // by the program itself: the verdict's text has nothing of it
+  r->making_s = tuned ? spent_s : 0;
+  if (!status)
+    status = side_read(s, m, shape, n.id, err);
+  if (!tuned && spent_s > 0) { // where the text was cut, the trials that were read of it are still there
+    r->making_s = fmax(r->making_s, spent_s);
+    r->making_unknown = r->making_unknown && is_compiled(r);
+  }
+  return status;
 }

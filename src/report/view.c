@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -302,6 +303,13 @@ double view_ranked_ns(const struct verdict_view *view) {
 double view_time_ns(const struct verdict_view *view) {
   double ns = view->stored.time_ns;
   return isfinite(ns) && ns > 0 ? ns : NAN;
+}
+
+double view_compile_seconds(const struct verdict_view *view) {
+  static const char mark[] = "assay: torch.compile: "; // "... 3.250 s, in a first call of 4.500 s" (worker.py)
+  const char *at = strstr(view->diagnostics, mark);
+  double seconds = at ? strtod(at + sizeof mark - 1, NULL) : 0;
+  return seconds > 0 && seconds < 1e7 ? seconds : 0;
 }
 
 const char *view_no_time(const struct verdict_view *view) {

@@ -83,6 +83,9 @@ double view_ranked_ns(const struct verdict_view *view);
 // The cold time; NaN where there is none, or none that can be compared: zero and less.
 double view_time_ns(const struct verdict_view *view);
 
+// Seconds that torch.compile took, by its own clock, as the worker prints them; 0 where it is not said.
+double view_compile_seconds(const struct verdict_view *view);
+
 // "no time: ...", of a candidate that passed and whose timing gave no result; NULL: it has a time, or was not timed.
 const char *view_no_time(const struct verdict_view *view);
 

@@ -275,7 +275,6 @@ static void put_sections(struct html *w, const struct sweep *all) {
 enum assay_status page_sweep(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err) {
   const struct site_sweep *of = &site->sweeps[f->item];
   struct sweep s;
-  double making_s[SITE_SWEEP_MAKERS] = {0}, again[SITE_SWEEP_MAKERS] = {0};
   struct html w;
   const struct frame frame = {.at = &f->at,
                               .title = of->title,
@@ -283,14 +282,14 @@ enum assay_status page_sweep(struct site *site, const struct site_file *f, struc
                               .csv = true,
                               .json = true};
   enum assay_status status = sweep_read(site, of, &s, err);
-  if (!status) // what making took stands above the curves
-    status = sweep_put_curves(NULL, site, of, making_s, false, err);
+  if (!status)
+    status = sweep_read_making(site, &s, err);
   if (!status) {
     frame_begin(&w, out, site, &frame);
     put_lead(&w, &s);
-    sweep_put_makers(&w, &s, making_s);
+    sweep_put_makers(&w, site, &s);
     put_sections(&w, &s);
-    status = sweep_put_curves(&w, site, of, again, true, err);
+    status = sweep_put_curves(&w, site, of, err);
     sweep_put_portability(&w, &s);
     if (!status)
       status = put_all_published(&w, site, s.shapes, s.n, err);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "site/sweep.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,7 +116,7 @@ static bool take_verdict(void *arg, const struct store_verdict *v) {
   struct verdict_view view;
   struct assay_error ignored = {0};
   char device[256];
-  if (v->reason == ASSAY_REASON_JUDGE_FAILED || view_from_store(v, &view, &ignored) != ASSAY_OK)
+  if (v->reason == ASSAY_REASON_JUDGE_FAILED || view_whole_from_store(v, &view, &ignored) != ASSAY_OK)
     return true;
   snprintf(device, sizeof device, "%.30s%s%.200s", v->device, view.device_name[0] ? " " : "", view.device_name);
   struct sweep_cell *c = place_of(s, v, device, r->maker);
@@ -135,6 +136,8 @@ static bool take_verdict(void *arg, const struct store_verdict *v) {
                              .floor_ns = v->floor_ns,
                              .flops = view.flops,
                              .bytes = view.bytes,
+                             .making_s = view_compile_seconds(&view),
+                             .cut = !json_object_get(view.evidence, "build_command"),
                              .time = {v->time_low_ns, v->time_high_ns}};
   s->failed = !c || !c->task || !c->workload || !c->device || !c->candidate || !c->hash || !c->detail;
   view_release(&view);

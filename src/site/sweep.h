@@ -18,6 +18,8 @@ struct sweep_cell {
   enum assay_reason reason;
   bool right, unstable;                   // right: and its time, if it has one, is not suspicious
   double time_ns, floor_ns, flops, bytes; // NaN: none
+  double making_s;                        // of torch.compile, by its own clock, or of its tuner's trials; 0: none known
+  bool cut;                               // the verdict does not say how the kernel was built
   struct interval time;
 };
 
@@ -53,9 +55,11 @@ bool sweep_is_fastest(const struct sweep_shape *s, int maker);
 
 // The parts of the page (sweep_parts.c): what each maker came to, the curves of its tuners, and one file on several
 // devices.
-void sweep_put_makers(struct html *w, const struct sweep *s, const double *making_s);
+void sweep_put_makers(struct html *w, struct site *site, const struct sweep *s);
 void sweep_put_portability(struct html *w, const struct sweep *s);
-enum assay_status sweep_put_curves(struct html *w, struct site *site, const struct site_sweep *s, double *making_s,
-                                   bool draw, struct assay_error *err);
+enum assay_status sweep_put_curves(struct html *w, struct site *site, const struct site_sweep *s,
+                                   struct assay_error *err);
+// Adds to the cells what their tuners' trials took.
+enum assay_status sweep_read_making(struct site *site, struct sweep *s, struct assay_error *err);
 
 #endif

@@ -2,6 +2,7 @@
 // Parts of a comparison's page: what each maker came to, what its tuner tried, and one file on several devices.
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -66,7 +67,38 @@ static void put_letter(struct html *w, struct frame_table *t, enum letter_criter
   table_text(w, t, text);
 }
 
-void sweep_put_makers(struct html *w, const struct sweep *s, const double *making_s) {
+// What a kernel's making took is not among what the store has of it: a compiler that did not say it, a tuner without
+// trials (Python may have one of its own), or a verdict made of other results.
+static bool is_unknown(const struct sweep_cell *c, const char *maker) {
+  size_t n = strlen(c->candidate);
+  return c->making_s == 0 &&
+         (c->cut || strncmp(maker, "tune", 4) == 0 || (n > 3 && strcmp(c->candidate + n - 3, ".py") == 0));
+}
+
+static bool is_compiled(const struct sweep_cell *c) {
+  return strncmp(c->candidate, "torch.compile", strlen("torch.compile")) == 0;
+}
+
+// Seconds a shape; NaN: not known.
+static double making_of(struct site *site, const struct sweep *s, int maker) {
+  const struct site_run *run = &site->runs[s->of->runs[maker]];
+  double sum = 0;
+  int n = 0;
+  bool unknown = run->cost.calls > 0; // a model wrote the kernels
+  for (int i = 0; i < s->n; i++) {
+    const struct sweep_cell *c = s->shapes[i].cells[maker];
+    if (!c)
+      continue;
+    if (is_compiled(c) && c->right && c->making_s == 0)
+      return NAN;
+    n++;
+    sum += c->making_s;
+    unknown = unknown || is_unknown(c, s->of->makers[maker]);
+  }
+  return n == 0 || (sum == 0 && unknown) ? NAN : sum / n;
+}
+
+void sweep_put_makers(struct html *w, struct site *site, const struct sweep *s) {
   static const struct frame_column columns[] = {{"maker", 'w'},       {"right", 'r'},       {"of", 'r'},
                                                 {"fastest at", 'r'},  {"alone at", 'r'},    {"correctness", 'l'},
                                                 {"performance", 'l'}, {"portability", 'l'}, {"cost", 'l'}};
@@ -89,7 +121,7 @@ void sweep_put_makers(struct html *w, const struct sweep *s, const double *makin
     put_letter(w, &t, LETTER_CORRECTNESS, c.asked ? (double)c.right / c.asked : NAN);
     put_letter(w, &t, LETTER_PERFORMANCE, c.n ? stats_geomean(parts, c.n) : NAN);
     put_letter(w, &t, LETTER_PORTABILITY, portable(s, m));
-    put_letter(w, &t, LETTER_COST, c.asked && making_s[m] > 0 ? making_s[m] / c.asked : NAN);
+    put_letter(w, &t, LETTER_COST, making_of(site, s, m));
     table_row_end(w, &t);
   }
   table_end(w, &t);
@@ -101,7 +133,8 @@ void sweep_put_makers(struct html *w, const struct sweep *s, const double *makin
     snprintf(text, sizeof text, "%s: %s", letter_rules[shown[i]].name, letter_rules[shown[i]].rule);
     frame_note(w, text);
   }
-  frame_note(w, "cost counts what tuners left as trials; ease is in assay compare --scorecard.");
+  frame_note(w, "cost counts what tuners left as trials and what torch.compile said that it took; a dash: it is not "
+                "known. ease is in assay compare --scorecard.");
   base_free(parts);
 }
 
@@ -175,24 +208,23 @@ void sweep_put_portability(struct html *w, const struct sweep *s) {
 
 enum { MOST_LINES = 2 * DRAW_MOST_CURVES, MOST_POINTS = 256 }; // more would look like others
 
+// A search: a maker's trials at a shape.
 struct curve {
   char label[160];
   const char *task, *workload, *run;
-  struct draw_sweep_point points[MOST_POINTS];
-  int n;
-  double best_ns;
+  struct draw_sweep_point *points;
+  size_t capacity;
+  int n, maker;
+  double best_ns, end_s;
 };
 
 struct curves {
   struct site *site;
   const struct site_sweep *sweep;
-  double *making_s;
   struct arena arena;
-  const char *task, *workload, *run; // of the last trial
-  int maker;
-  double end_s; // of the group at hand
   struct curve *items;
-  int n, left_out; // searches that are drawn, and that are not
+  size_t capacity;
+  int n;
   bool failed;
 };
 
@@ -207,48 +239,103 @@ static int maker_of(const struct curves *c, const char *run) {
   return -1;
 }
 
-static void end_group(struct curves *c) {
-  if (c->run && c->maker >= 0 && !strstr(c->run, ", tuning ")) // further orders are no cost of the candidate
-    c->making_s[c->maker] += c->end_s;
-  c->end_s = 0;
+static bool same_search(const struct curve *k, const struct store_trial *t) {
+  return strcmp(k->run, t->run) == 0 && strcmp(k->task, t->task) == 0 && strcmp(k->workload, t->workload) == 0;
 }
 
-static void begin_group(struct curves *c, const struct store_trial *t) {
-  const char *order = strstr(t->run, ", tuning ");
-  end_group(c);
-  c->run = arena_strdup(&c->arena, t->run);
-  c->task = arena_strdup(&c->arena, t->task);
-  c->workload = arena_strdup(&c->arena, t->workload);
-  c->maker = maker_of(c, t->run);
-  c->failed = c->failed || !c->run || !c->task || !c->workload;
-  c->left_out += !c->failed && c->maker >= 0 && c->n == MOST_LINES;
-  if (c->failed || c->maker < 0 || !c->items || c->n == MOST_LINES)
-    return;
+static bool grow_items(struct curves *c) {
+  if ((size_t)c->n < c->capacity)
+    return true;
+  struct curve *more = arena_grow(&c->arena, c->items, (size_t)c->n, &c->capacity, sizeof *more);
+  c->items = more ? more : c->items;
+  return more != NULL;
+}
+
+static struct curve *begin_search(struct curves *c, const struct store_trial *t, int maker) {
+  const char *order = strstr(t->run, ", tuning "), *task = strrchr(t->task, '/');
+  if (!grow_items(c))
+    return NULL;
   struct curve *k = &c->items[c->n++];
-  *k = (struct curve){.task = c->task, .workload = c->workload, .run = c->run, .best_ns = INFINITY};
-  const char *task = strrchr(t->task, '/');
+  *k = (struct curve){.task = arena_strdup(&c->arena, t->task),
+                      .workload = arena_strdup(&c->arena, t->workload),
+                      .run = arena_strdup(&c->arena, t->run),
+                      .maker = maker,
+                      .best_ns = INFINITY};
   // What tells lines apart first: a narrow page cuts the rest.
   snprintf(k->label, sizeof k->label, "%.30s %.40s%s%.8s, %.60s", t->workload, task ? task + 1 : t->task,
-           order ? ", order " : "", order ? order + strlen(", tuning ") : "", c->sweep->makers[c->maker]);
+           order ? ", order " : "", order ? order + strlen(", tuning ") : "", c->sweep->makers[maker]);
+  return k->task && k->workload && k->run ? k : NULL;
 }
 
+static bool add_point(struct curves *c, struct curve *k, double s, double ns) {
+  if ((size_t)k->n == k->capacity) {
+    struct draw_sweep_point *more = arena_grow(&c->arena, k->points, (size_t)k->n, &k->capacity, sizeof *more);
+    if (!more)
+      return false;
+    k->points = more;
+  }
+  k->best_ns = ns;
+  k->points[k->n++] = (struct draw_sweep_point){fmax(s, 1e-3), ns / 1e3};
+  return true;
+}
+
+// Trials come by run, task and shape.
 static bool take_trial(void *arg, const struct store_trial *t) {
   struct curves *c = arg;
-  double end_s = (double)(t->start_ns + t->compile_ns + t->bench_ns) / 1e9;
-  bool right = t->status == STORE_TRIAL_OK || t->status == STORE_TRIAL_SUMMARY;
-  double ns = isnan(t->time_ns) ? t->tuner_ns : t->time_ns;
-  if (!c->run || strcmp(c->run, t->run) != 0 || strcmp(c->task, t->task) != 0 || strcmp(c->workload, t->workload) != 0)
-    begin_group(c, t);
-  if (c->failed)
-    return false;
-  c->end_s = c->maker >= 0 ? fmax(c->end_s, end_s) : 0;
-  struct curve *k =
-      c->maker >= 0 && c->n > 0 && c->items && c->items[c->n - 1].run == c->run ? &c->items[c->n - 1] : NULL;
-  if (k && right && ns < k->best_ns && k->n < MOST_POINTS) {
-    k->best_ns = ns;
-    k->points[k->n++] = (struct draw_sweep_point){fmax(end_s, 1e-3), ns / 1e3};
+  const int maker = maker_of(c, t->run);
+  const double end_s = (double)(t->start_ns + t->compile_ns + t->bench_ns) / 1e9;
+  const bool right = t->status == STORE_TRIAL_OK || t->status == STORE_TRIAL_SUMMARY;
+  const double ns = isnan(t->time_ns) ? t->tuner_ns : t->time_ns;
+  if (maker < 0)
+    return true;
+  struct curve *k = c->n > 0 && same_search(&c->items[c->n - 1], t) ? &c->items[c->n - 1] : begin_search(c, t, maker);
+  c->failed = !k;
+  if (k) {
+    k->end_s = fmax(k->end_s, end_s);
+    if (right && ns < k->best_ns && k->n < MOST_POINTS)
+      c->failed = !add_point(c, k, end_s, ns);
   }
-  return true;
+  return !c->failed;
+}
+
+static enum assay_status read_searches(struct curves *c, struct assay_error *err) {
+  enum assay_status status = store_each_trial(c->site->store, NULL, take_trial, c, err);
+  return !status && c->failed ? error_nomem(err, "a comparison's page") : status;
+}
+
+// The newest verdict of the search's maker at its shape, whatever the device: a trial knows its kind alone.
+static struct sweep_cell *made_by(struct sweep *s, const struct curve *k) {
+  struct sweep_cell *newest = NULL;
+  for (int i = 0; i < s->n_cells; i++) {
+    struct sweep_cell *cell = &s->cells[i];
+    if (cell->maker == k->maker && strcmp(cell->workload, k->workload) == 0 && strcmp(cell->task, k->task) == 0 &&
+        (!newest || cell->age > newest->age))
+      newest = cell;
+  }
+  return newest;
+}
+
+enum assay_status sweep_read_making(struct site *site, struct sweep *s, struct assay_error *err) {
+  struct curves c = {.site = site, .sweep = s->of};
+  enum assay_status status = read_searches(&c, err);
+  for (int i = 0; i < c.n && !status; i++) {
+    struct sweep_cell *cell = made_by(s, &c.items[i]);
+    if (cell && !strstr(c.items[i].run, ", tuning ")) // further orders are no cost of the candidate
+      cell->making_s = fmax(cell->making_s, c.items[i].end_s);
+  }
+  arena_release(&c.arena);
+  return status;
+}
+
+// Searches with most steps first; of as many, as they come.
+static int by_steps(const void *x, const void *y) {
+  const struct curve *a = x, *b = y;
+  int order = (b->n > a->n) - (b->n < a->n);
+  if (!order)
+    order = strcmp(a->run, b->run);
+  if (!order)
+    order = strcmp(a->task, b->task);
+  return order ? order : strcmp(a->workload, b->workload);
 }
 
 static void draw_curves(const void *chart, const struct draw_page *page, struct buf *out) {
@@ -257,36 +344,34 @@ static void draw_curves(const void *chart, const struct draw_page *page, struct 
 
 static void put_chart(struct html *w, const struct curves *c) {
   struct draw_sweep_line lines[MOST_LINES];
-  for (int i = 0; i < c->n; i++)
-    lines[i] = (struct draw_sweep_line){c->items[i].label, c->items[i].points, c->items[i].n, 0};
+  int n = 0;
+  for (int i = 0; i < c->n && n < MOST_LINES; i++)
+    if (c->items[i].n > 0)
+      lines[n++] = (struct draw_sweep_line){c->items[i].label, c->items[i].points, c->items[i].n, 0};
   frame_heading(w, "curves", "What tuning found, and when");
-  if (c->n == 0) {
+  if (n == 0) {
     frame_empty(w, "No maker's tuner has left trials.");
     return;
   }
   chart_put(w, "curves", draw_curves,
-            &(struct draw_sweep){"Best time so far", "seconds of tuning", "us", true, lines, c->n});
-  frame_note(w, "Right configurations alone. Points that were judged in full (--retime) have the judge's time.");
-  if (c->left_out > 0) {
-    char text[96];
-    snprintf(text, sizeof text, "The first %d searches are drawn, of %d; `assay trials` has all.", c->n,
-             c->n + c->left_out);
+            &(struct draw_sweep){"Best time so far", "seconds of tuning", "us", true, lines, n});
+  frame_note(w, "Right configurations alone. Points that were judged in full (--retime) have the judge's time; of a "
+                "tuner whose log has no moments the best stands where its search ended.");
+  if (c->n > n) {
+    char text[128];
+    snprintf(text, sizeof text, "The %d searches with most steps are drawn, of %d; `assay trials` has all.", n, c->n);
     frame_note(w, text);
   }
 }
 
-enum assay_status sweep_put_curves(struct html *w, struct site *site, const struct site_sweep *s, double *making_s,
-                                   bool draw, struct assay_error *err) {
-  struct curves c = {.site = site, .sweep = s, .making_s = making_s, .maker = -1};
-  if (draw && !(c.items = base_calloc(MOST_LINES, sizeof *c.items)))
-    return error_nomem(err, "a comparison's page");
-  enum assay_status status = store_each_trial(site->store, NULL, take_trial, &c, err);
-  end_group(&c);
-  if (!status && c.failed)
-    status = error_nomem(err, "a comparison's page");
-  if (!status && draw)
+enum assay_status sweep_put_curves(struct html *w, struct site *site, const struct site_sweep *s,
+                                   struct assay_error *err) {
+  struct curves c = {.site = site, .sweep = s};
+  enum assay_status status = read_searches(&c, err);
+  if (!status && c.n > 0)
+    qsort(c.items, (size_t)c.n, sizeof *c.items, by_steps);
+  if (!status)
     put_chart(w, &c);
-  base_free(c.items);
   arena_release(&c.arena);
   return status;
 }

@@ -32,8 +32,9 @@ def run(*words):
 def make(assay, folder):
     """The site as the Makefile makes it."""
     store, site = str(folder / "store.sqlite"), folder / "site"
-    for lines in sorted(path for name in ("leaderboard", "makers", "runs") for path in RESULTS.glob(f"*/{name}.jsonl")):
+    for lines in sorted(path for name in ("leaderboard", "makers", "runs", "trials") for path in RESULTS.glob(f"*/{name}.jsonl")):
         run(assay, "runs", "import", str(lines), "--store", store)
+    run(assay, "trials", "--read", str(HERE.parent / "tuning" / "logs" / "published_results.csv"), "--run", "published", "--store", store)
     run(sys.executable, str(HERE.parent.parent / "bench" / "leaderboard.py"), "--sources", str(folder / "sources"))
     run(assay, "report", "--html", str(site), "--sources", str(folder / "sources"), "--store", store)
     return site
