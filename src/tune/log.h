@@ -6,6 +6,8 @@
 //   helion_text what its search prints: "[43s] Generation 1 complete: error=25 ok=79 min=0.1161 ... best=Config(...)"
 //   inductor    what max-autotune logs: "AUTOTUNE mm(...)", a line for each choice, "benchmarking takes X seconds and Y
 //               seconds precompiling for N choices"
+//   inductor_descent  what Inductor logs of a fused kernel's blocks: "= Do coordinate descent tuning for F =", "Try
+//               config ..."
 //   triton      the JSON that Triton's autotuner caches (TRITON_CACHE_AUTOTUNING): "configs_timings"
 //   triton_text what TRITON_PRINT_AUTOTUNING prints: "Triton autotuning for function F", "finished after Xs",
 //               "best config selected: ...": a run as a whole, and what it tried
@@ -46,7 +48,8 @@ struct tune_log_format {
   bool (*is)(const char *text, size_t n);
   enum assay_status (*read)(struct tune_log_reader *r, const char *text, size_t n, struct assay_error *err);
 };
-#define TUNE_LOG_FORMATS(X) X(helion) X(helion_text) X(inductor) X(triton) X(triton_text) X(published)
+#define TUNE_LOG_FORMATS(X)                                                                                            \
+  X(helion) X(helion_text) X(inductor) X(inductor_descent) X(triton) X(triton_text) X(published)
 #define TUNE_LOG_DECLARE(name) extern const struct tune_log_format tune_log_##name;
 TUNE_LOG_FORMATS(TUNE_LOG_DECLARE)
 #undef TUNE_LOG_DECLARE

@@ -9,6 +9,9 @@
 // Before Triton 3.4 it is one line, without the key: "... for function F finished after 12.34s; best config selected:
 // ...;". Since 3.3 each configuration stands before that, as it is begun:
 //
+// (a fork says "...: C with benchmark time [0.0123, 0.0120, 0.0130];  evaluated 12 configurations;", in milliseconds,
+// the median first)
+//
 //   Autotuning kernel matmul_kernel with config BLOCK_M: 128, BLOCK_N: 256, num_warps: 8, num_ctas: 1, num_stages: 3
 //   Autotuning failed with out of resource: shared memory, Required: 294912, Hardware limit: 232448. ...
 #include <math.h>
@@ -31,8 +34,8 @@ struct reading {
   struct arena arena;
   struct begun *begun;
   size_t n, capacity;
-  char function[256]; // whose tuning ends
-  double seconds, before_s;
+  char function[256];                  // whose tuning ends
+  double seconds, before_s, chosen_ms; // chosen_ms: NaN where it is not said
 };
 
 static bool is(const char *text, size_t n) {
@@ -92,6 +95,7 @@ static enum assay_status end(struct reading *g, const char *chosen, struct assay
   t.status = STORE_TRIAL_SUMMARY;
   t.configuration = chosen;
   t.detail = g->function;
+  t.tuner_ns = g->chosen_ms > 0 && g->chosen_ms < 1e7 ? g->chosen_ms * 1e6 : NAN;
   t.start_ns = (int64_t)(g->before_s * 1e9);
   t.bench_ns = (int64_t)(g->seconds * 1e9);
   g->before_s += g->seconds;
@@ -102,7 +106,7 @@ static enum assay_status end(struct reading *g, const char *chosen, struct assay
 static enum assay_status read_line(struct reading *g, const char *line, struct assay_error *err) {
   static const char kernel[] = "Autotuning kernel ", failed[] = "Autotuning failed with ";
   static const char function[] = "autotuning for function ", finished[] = "finished after ";
-  static const char best[] = "best config selected: ";
+  static const char best[] = "best config selected: ", with_time[] = " with benchmark time ";
   const char *at = strstr(line, kernel), *stop;
   if (at)
     return begin(g, at + sizeof kernel - 1, err);
@@ -125,6 +129,10 @@ static enum assay_status read_line(struct reading *g, const char *line, struct a
     return ASSAY_OK;
   char chosen[2048];
   snprintf(chosen, sizeof chosen, "%.*s", (int)(stop - at) - (int)(sizeof best - 1), at + sizeof best - 1);
+  char *time = strstr(chosen, with_time);
+  g->chosen_ms = time ? strtod(time + sizeof with_time - 1 + (time[sizeof with_time - 1] == '['), NULL) : NAN;
+  if (time)
+    *time = '\0';
   return end(g, chosen, err);
 }
 

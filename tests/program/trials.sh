@@ -52,6 +52,19 @@ expect 0 "^75.5 \[\[20.0, 200000.0, 'block_sizes=\[64, 32\], num_warps=4'\], \[4
 expect 0 "6 trials read" "$assay" trials --read "$logs/helion_two.csv" --run two --task i --workload k two
 expect 0 "^helion compile_error 1, helion duplicate 1, helion ok 4$" statuses two
 expect 0 "^14.0 \[\[2.0, 1\], \[10.0, 3\], \[14.0, 6\]\]$" curve two "c['seconds'], [[p['seconds'], p['tried']] for p in c['curve']]"
+# Inductor's coordinate descent: what its heuristics list, then what the descent tries, by the prefix's clock past midnight; what was tried before is
+# no trial, what is no better has no time. Without the prefix there are no moments, and a line that is cut off is nothing.
+expect 0 "5 trials read" "$assay" trials --read "$logs/inductor_descent.log" --run descent --task i --workload l descent
+expect 0 "^inductor_descent failed 2, inductor_descent ok 3$" statuses descent
+expect 0 "^4.6 \[\[0.1, 12288.0\], \[2.5, 10240.0\]\] XBLOCK: 2, R0_BLOCK: 2048, num_warps: 16, num_ctas: 1, num_stages: 1, maxnreg: None$" \
+  curve descent "round(c['seconds'], 3), [[round(p['seconds'], 3), p['time_ns']] for p in c['curve']], c['curve'][-1]['configuration']"
+expect 0 "^triton_red_fused_softmax_0: out of resource" python3 -c "import sqlite3, sys
+print(sqlite3.connect(sys.argv[1]).execute(\"SELECT detail FROM trial WHERE run = 'descent' AND detail LIKE '%resource%'\").fetchone()[0])" "$ASSAY_STORE"
+expect 0 "3 trials read" "$assay" trials --read "$logs/inductor_descent_plain.log" --run plain --task i --workload m plain
+expect 0 "^3 2 0.0 3072.0 XBLOCK: 512, num_warps: 4, num_ctas: 1, num_stages: 1$" curve plain "c['tried'], c['timed'], c['seconds'], c['best_ns'], c['curve'][-1]['configuration']"
+# A fork of Triton prints the time of what it chose, which is no part of the configuration.
+expect 0 "1 trials read" "$assay" trials --read "$logs/triton_timed.log" --run timed --task i --workload n timed
+expect 0 "^3.5 12300.0 BLOCK_M: 64, BLOCK_N: 32, num_warps: 4, num_ctas: 1, num_stages: 2, maxnreg: None$" curve timed "c['seconds'], c['best_ns'], c['curve'][0]['configuration']"
 expect 0 "5 trials read" "$assay" trials --read "$logs/triton_each.log" --run each --task l --workload m each
 expect 0 "^triton compile_error 1, triton failed 1, triton launch_error 1, triton summary 2$" statuses each
 expect 0 "^5 14.0$" curve each "c['tried'], c['seconds']"
