@@ -9,7 +9,9 @@
 // assay: tune FORM 0,1,2
 // assay: constraint FORM == 0 || D % 8 == 0 && D > 256 && D <= 16384
 // assay: let vectors = D % 8 == 0
-// assay: let form = D > 256 ? FORM : 0
+// Of 0 that is, but for 2 where it was faster; more rows of that length than the multiprocessors have at once were not timed.
+// assay: let best = D > 512 && D <= 1024 && R <= 132 * 32 ? 2 : 0
+// assay: let form = D <= 256 ? 0 : FORM == 0 ? best : FORM
 // assay: launch softmax<8, 1, 128> grid=ceil_div(R, 16) block=128 if=vectors && D <= 64 \
 //   args=x, y, R, D
 // assay: launch softmax<16, 1, 128> grid=ceil_div(R, 8) block=128 if=vectors && D > 64 && D <= 128 \
