@@ -57,13 +57,14 @@ double arith_round_ulps(const struct arith *a, struct noise *n, double x, double
     return x;
   struct rounder r = arith_rounder(a);
   // The unit in the last place of the format at x: significand bits cut off, exponent kept.
-  double ulp = r.quantum;
+  double ulp_of_one = r.quantum / r.limit, power = r.limit;
   if (fabs(x) >= r.limit) {
-    int exponent;
-    frexp(x, &exponent);
-    ulp = ldexp(1.0, exponent - (a->bits < 52 ? a->bits : 52));
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits &= (uint64_t)0x7ff << 52;
+    memcpy(&power, &bits, sizeof power);
   }
-  double off = (2 * rng_unit(noise_next(n)) - 1) * ulps * ulp;
+  double off = (2 * rng_unit(noise_next(n)) - 1) * ulps * ulp_of_one * power;
   double y = x + off, magnitude = fabs(y);
   return magnitude >= r.limit && magnitude <= r.max ? y : rounder_apply(&r, noise_next(n), y);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ops/expr_program.h"
+#include "ops/rounding.h"
 #include "ops/special.h"
 
 int expr_arity(enum expr_operation op) {
@@ -65,53 +66,19 @@ static const struct operation_row operations[] = {
 #undef EXPR_ROW
 };
 
-static void round_block(const struct rounder *r, struct noise *noise, int n, double *v) {
-  struct rounder local = *r; // not reachable through v: stays in registers
-  struct noise source = *noise;
-  for (int i = 0; i < n; i++)
-    v[i] = rounder_apply(&local, noise_next(&source), v[i]);
-  *noise = source;
-}
-
-// By how many units in the last place a result may be off.
-static double ulps_of(enum expr_error error, const struct rounder *r, double v) {
-  return error == EXPR_POWER ? arith_power_ulps(r->limit, v) : ARITH_LIBRARY_ULPS;
-}
-
-// arith_round_ulps over a block; see there. The exponent is taken from the number's own bits.
-static void library_block(enum expr_error error, const struct rounder *r, struct noise *noise, int n, double *v) {
-  struct rounder local = *r;
-  struct noise source = *noise;
-  double ulp_of_one = local.quantum / local.limit;
-  for (int i = 0; i < n; i++) {
-    double x = v[i], magnitude = fabs(x);
-    if (!(magnitude > 0 && magnitude <= 0x1.fffffffffffffp+1023))
-      continue;
-    double power = local.limit;
-    if (magnitude >= local.limit) {
-      uint64_t bits;
-      memcpy(&bits, &x, sizeof bits);
-      bits &= (uint64_t)0x7ff << 52;
-      memcpy(&power, &bits, sizeof power);
-    }
-    double off = (2 * rng_unit(noise_next(&source)) - 1) * ulps_of(error, &local, x) * ulp_of_one * power;
-    double y = x + off;
-    magnitude = fabs(y);
-    v[i] = magnitude >= local.limit && magnitude <= local.max ? y : rounder_apply(&local, noise_next(&source), y);
-  }
-  *noise = source;
-}
-
 static void bound_block(int n, double *v) {
   for (int i = 0; i < n; i++)
     v[i] = arith_reflect(v[i]);
 }
 
-static void add_error(enum expr_error error, const struct rounder *r, struct noise *noise, int n, double *v) {
+static void add_error(enum expr_error error, const struct arith *a, struct noise *noise, int n, double *v) {
   if (error == EXPR_ROUNDED) {
-    round_block(r, noise, n, v);
+    rounding_run(a, noise, (struct rounding_turns){1, 0}, n, v);
+    rounding_skip(noise, n);
+  } else if (error == EXPR_POWER) {
+    rounding_power(a, noise, n, v);
   } else if (error != EXPR_EXACT) {
-    library_block(error, r, noise, n, v);
+    rounding_ulps(a, noise, ARITH_LIBRARY_ULPS, n, v);
     if (error == EXPR_BOUNDED)
       bound_block(n, v);
   }
@@ -142,10 +109,9 @@ void expr_eval(const struct expr *e, const struct arith *a, struct noise *noise,
   double temporaries[EXPR_MAX_TEMPORARIES][EXPR_BLOCK];
   double rounded[EXPR_MAX_CONSTANTS + EXPR_MAX_PARAMS];
   const double *constants = e->constants, *params = b->params;
-  struct rounder r = {0};
   if (!a->exact) {
     // A contract's implementation has its constants and attributes in the contract's format.
-    r = arith_rounder(a);
+    const struct rounder r = arith_rounder(a);
     for (int i = 0; i < e->n_constants; i++)
       rounded[i] = rounder_nearest(&r, e->constants[i]);
     for (int i = 0; i < e->n_params; i++)
@@ -167,6 +133,6 @@ void expr_eval(const struct expr *e, const struct arith *a, struct noise *noise,
     double *target = i + 1 == e->n_instructions ? out : temporaries[in->target];
     operations[in->operation].run(from, b->n, target);
     if (!a->exact)
-      add_error(operations[in->operation].error, &r, noise, b->n, target);
+      add_error(operations[in->operation].error, a, noise, b->n, target);
   }
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/normalize.h"
 
+#include <string.h>
+
 #include "base/parallel.h"
 #include "ops/loops.h"
+#include "ops/rounding.h"
 
 struct work {
   const struct normalize *n;
@@ -62,20 +65,34 @@ static void find_means(struct tile *t) {
     t->mean[r] = finish_mean(t, &sum[r], &t->noise[r]);
 }
 
-static void find_variances(struct tile *t) {
+// What is read of row r, less its mean where that is wanted.
+static void read_centred(const struct tile *t, int r, int64_t n, struct rounding_turns turns, double *d) {
+  memcpy(d, t->lines[r], (size_t)n * sizeof *d);
+  if (!t->w->n->center)
+    return;
+  for (int64_t i = 0; i < n; i++)
+    d[i] -= t->mean[r];
+  rounding_run(t->w->n->arith, &t->noise[r], turns, n, d);
+}
+
+static void square_terms(struct tile *t, int r, int64_t n, double *squares) {
   const struct arith *a = t->w->n->arith;
+  const int of = t->w->n->center ? 2 : 1;
+  read_centred(t, r, n, (struct rounding_turns){of, 0}, squares);
+  for (int64_t i = 0; i < n; i++)
+    squares[i] *= squares[i];
+  rounding_run(a, &t->noise[r], (struct rounding_turns){of, of - 1}, n, squares);
+  rounding_skip(&t->noise[r], of * n);
+}
+
+static void find_variances(struct tile *t) {
   struct sum sum[ROWS_WIDTH] = {0};
   double squares[ROWS_CHUNK];
   int64_t n;
   for (int64_t at = 0; at < t->w->x.length; at += n) {
     n = read_x(t, at);
     for (int r = 0; r < t->width; r++) {
-      for (int64_t i = 0; i < n; i++) {
-        double d = t->lines[r][i];
-        if (t->w->n->center)
-          d = arith_round(a, &t->noise[r], d - t->mean[r]);
-        squares[i] = arith_round(a, &t->noise[r], d * d);
-      }
+      square_terms(t, r, n, squares);
       add_terms(t, &sum[r], squares, n);
     }
   }
@@ -97,33 +114,40 @@ static const double *read_affine(const struct affine *f, const struct rows *rows
   return buffer;
 }
 
-static void write_rows(struct tile *t) {
+// Row r's elements as they are written, each rounded after every step.
+static void write_row(struct tile *t, int r, int64_t at, int64_t n) {
   const struct normalize *job = t->w->n;
-  const struct arith *a = job->arith;
-  double scale[ROWS_CHUNK], bias[ROWS_CHUNK];
+  double factor[ROWS_CHUNK], *y = t->made + r * ROWS_CHUNK;
+  struct rounding_turns turns = {.of = job->center + 1 + (job->scale.values != NULL) + (job->bias.values != NULL)};
+  read_centred(t, r, n, turns, y);
+  turns.place += job->center;
+  for (int64_t i = 0; i < n; i++)
+    y[i] /= t->root[r];
+  rounding_run(job->arith, &t->noise[r], turns, n, y);
+  if (job->scale.values) {
+    read_affine(&job->scale, &t->w->scale, t->row + r, at, n, factor);
+    for (int64_t i = 0; i < n; i++)
+      y[i] *= factor[i];
+    turns.place++;
+    rounding_run(job->arith, &t->noise[r], turns, n, y);
+  }
+  if (job->bias.values) {
+    read_affine(&job->bias, &t->w->bias, t->row + r, at, n, factor);
+    for (int64_t i = 0; i < n; i++)
+      y[i] += factor[i];
+    turns.place++;
+    rounding_run(job->arith, &t->noise[r], turns, n, y);
+  }
+  rounding_skip(&t->noise[r], turns.of * n);
+}
+
+static void write_rows(struct tile *t) {
   int64_t n;
   for (int64_t at = 0; at < t->w->x.length; at += n) {
     n = read_x(t, at);
-    for (int r = 0; r < t->width; r++) {
-      struct noise *noise = &t->noise[r];
-      double *y = t->made + r * ROWS_CHUNK;
-      if (job->scale.values)
-        read_affine(&job->scale, &t->w->scale, t->row + r, at, n, scale);
-      if (job->bias.values)
-        read_affine(&job->bias, &t->w->bias, t->row + r, at, n, bias);
-      for (int64_t i = 0; i < n; i++) {
-        double v = t->lines[r][i];
-        if (job->center)
-          v = arith_round(a, noise, v - t->mean[r]);
-        v = arith_round(a, noise, v / t->root[r]);
-        if (job->scale.values)
-          v = arith_round(a, noise, v * scale[i]);
-        if (job->bias.values)
-          v = arith_round(a, noise, v + bias[i]);
-        y[i] = v;
-      }
-    }
-    rows_store(&t->w->x, job->y, (struct rows_piece){t->row, t->width, at, n}, t->made);
+    for (int r = 0; r < t->width; r++)
+      write_row(t, r, at, n);
+    rows_store(&t->w->x, t->w->n->y, (struct rows_piece){t->row, t->width, at, n}, t->made);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "ops/loops.h"
 #include "ops/pytorch.h"
 #include "ops/reduce.h"
+#include "ops/rounding.h"
 
 // Long rows are cut into parts of this many elements, reduced on their own and joined in order: a single row still
 // keeps all threads busy, and the order does not depend on how many there are.
@@ -51,14 +52,15 @@ static void add_magnitudes(const struct arith *a, struct partial *p, const doubl
 static void add_squares(const struct arith *a, struct partial *p, const double *x, int64_t n) {
   double terms[ROWS_CHUNK];
   for (int64_t i = 0; i < n; i++)
-    terms[i] = arith_round(a, &p->noise, x[i] * x[i]);
+    terms[i] = x[i] * x[i];
+  rounding_run(a, &p->noise, (struct rounding_turns){1, 0}, n, terms);
+  rounding_skip(&p->noise, n);
   add_sum(a, p, terms, n);
 }
 
 static void add_exponentials(const struct arith *a, struct partial *p, const double *x, int64_t n) {
-  double terms[ROWS_CHUNK];
-  for (int64_t i = 0; i < n; i++)
-    terms[i] = arith_round_power(a, &p->noise, exp(arith_round(a, &p->noise, x[i] - p->shift)));
+  double shifted[ROWS_CHUNK], terms[ROWS_CHUNK];
+  rounding_exponentials(a, &p->noise, p->shift, n, x, shifted, terms);
   add_sum(a, p, terms, n);
 }
 

@@ -8,6 +8,7 @@
 #include "ops/families.h"
 #include "ops/loops.h"
 #include "ops/pytorch.h"
+#include "ops/rounding.h"
 
 struct softmax_work {
   const struct arith *arith;
@@ -59,11 +60,9 @@ static void tile_exponentials(struct softmax_tile *t) {
     n = tile_read(t, t->w->x, at);
     for (int r = 0; r < t->width; r++) {
       double *made = t->made + r * ROWS_CHUNK;
-      for (int64_t i = 0; i < n; i++) {
-        double shifted = arith_round(a, &t->noise[r], t->lines[r][i] - t->max[r]);
-        terms[i] = arith_round_power(a, &t->noise[r], exp(shifted));
-        made[i] = t->w->log ? shifted : terms[i];
-      }
+      rounding_exponentials(a, &t->noise[r], t->max[r], n, t->lines[r], made, terms);
+      if (!t->w->log)
+        memcpy(made, terms, (size_t)n * sizeof *made);
       struct total part = loops_total(terms, n);
       t->sum[r].y += part.y;
       t->sum[r].t2 += part.t2;
@@ -87,11 +86,13 @@ static void tile_finish(struct softmax_tile *t) {
   }
   for (int64_t at = 0; at < length; at += n) {
     n = tile_read(t, t->w->y, at);
-    for (int r = 0; r < t->width; r++)
-      for (int64_t i = 0; i < n; i++) {
-        double v = t->lines[r][i];
-        t->made[r * ROWS_CHUNK + i] = arith_round(a, &t->noise[r], t->w->log ? v - by[r] : v / by[r]);
-      }
+    for (int r = 0; r < t->width; r++) {
+      double *made = t->made + r * ROWS_CHUNK;
+      for (int64_t i = 0; i < n; i++)
+        made[i] = t->w->log ? t->lines[r][i] - by[r] : t->lines[r][i] / by[r];
+      rounding_run(a, &t->noise[r], (struct rounding_turns){1, 0}, n, made);
+      rounding_skip(&t->noise[r], n);
+    }
     rows_store(&t->w->rows, t->w->y, (struct rows_piece){t->row, t->width, at, n}, t->made);
   }
 }
