@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/parallel.h"
+#include "base/wide.h"
 #include "oracle/run.h"
 
 enum { WINDOW = 8, SHRINK_WEIGHT = 8, SHRINK_CAP = 64, GRAIN = 1 << 14 };
@@ -37,20 +38,36 @@ static int value_class(double x, double max) {
   return 0;
 }
 
+#define COUNTED_MOST ((double)FLT_MAX / 64)
+
 static float counted(double part, double deviation) {
-  return (float)fmin(part * deviation, FLT_MAX / 64);
+  return (float)fmin(part * deviation, COUNTED_MOST);
 }
+
+// Adds the deviations of what is finite in both. *finite: everything is.
+WIDE_BODY add_finite_body(const struct deviation *d, int64_t begin, int64_t end, bool *finite) {
+  const double *y = d->y, *pass = d->pass, max = d->format.max, part = d->part;
+  float *sum = d->sum;
+  uint64_t others = 0;
+  for (int64_t i = begin; i < end; i++) {
+    uint64_t other = (uint64_t) !(fabs(y[i]) <= max) | (uint64_t) !(fabs(pass[i]) <= max);
+    double deviation = part * fabs(pass[i] - y[i]);
+    float before = sum[i];
+    float after = before + (float)wide_pick(deviation < COUNTED_MOST, deviation, COUNTED_MOST);
+    sum[i] = (float)wide_pick(other != 0, before, after);
+    others |= other;
+  }
+  *finite = others == 0;
+}
+
+WIDE_LOOP(add_finite, (const struct deviation *d, int64_t begin, int64_t end, bool *finite), (d, begin, end, finite))
 
 static void add_deviation(void *arg, int64_t begin, int64_t end) {
   const struct deviation *d = arg;
-  bool broken = false;
-  for (int64_t i = begin; i < end; i++) {
-    int class = value_class(d->y[i], d->format.max);
-    if (class != value_class(d->pass[i], d->format.max))
-      broken = true;
-    else if (class == 0)
-      d->sum[i] += counted(d->part, fabs(d->pass[i] - d->y[i]));
-  }
+  bool finite, broken = false;
+  add_finite(d, begin, end, &finite);
+  for (int64_t i = begin; i < end && !finite && !broken; i++)
+    broken = value_class(d->y[i], d->format.max) != value_class(d->pass[i], d->format.max);
   if (broken && d->broken)
     *d->broken = true;
 }
@@ -83,15 +100,27 @@ struct shrink {
   double replicas, unit; // unit: rounding of the result, relative
 };
 
-// The variance that a normal error with this mean absolute deviation has: E|e| = sigma sqrt(2/pi).
-static double own_variance(const struct shrink *s, int64_t i) {
-  double mean = (double)s->sum[i] / s->replicas;
-  return mean * mean * 1.5707963267948966;
+// A stretch of elements at work: `own` and `near` are of the elements from `first - WINDOW` and from `first` on.
+enum { STRETCH = 512 };
+struct stretch {
+  int64_t first;
+  int n;
+  double own[STRETCH + 2 * WINDOW], near[STRETCH];
+};
+
+// The variances that normal errors with these mean absolute deviations have: E|e| = sigma sqrt(2/pi).
+WIDE_BODY own_variances_body(const float *sum, double replicas, int n, double *own) {
+  for (int i = 0; i < n; i++) {
+    double mean = (double)sum[i] / replicas;
+    own[i] = mean * mean * 1.5707963267948966;
+  }
 }
+
+WIDE_LOOP(own_variances, (const float *sum, double replicas, int n, double *own), (sum, replicas, n, own))
 
 // Mean of s^2 over the neighbours of i, in its row when rows are long enough to have any. Neighbours without an error,
 // such as the zeros of a ReLU, say nothing about others and are left out.
-static double pool(const struct shrink *s, int64_t i) {
+static double pool(const struct shrink *s, const struct stretch *t, int64_t i) {
   int64_t low = i - WINDOW, high = i + WINDOW + 1;
   if (s->row >= WINDOW) {
     int64_t first = i / s->row * s->row;
@@ -101,13 +130,46 @@ static double pool(const struct shrink *s, int64_t i) {
   low = low < 0 ? 0 : low;
   high = high > s->n ? s->n : high;
   double sum = 0;
-  int64_t n = 0;
+  int n = 0;
   for (int64_t j = low; j < high; j++) {
-    double own = own_variance(s, j);
+    double own = t->own[j - t->first + WINDOW];
     sum += own;
     n += own > 0;
   }
   return n > 0 ? sum / (double)n : 0;
+}
+
+// The same for elements [from, end) of a stretch that have all their neighbours, which are added in the same order.
+WIDE_BODY pool_inner_body(struct stretch *t, int from, int end) {
+  const double *own = t->own;
+  double sum[STRETCH] = {0}, n[STRETCH] = {0};
+  for (int j = 0; j <= 2 * WINDOW; j++)
+    for (int i = from; i < end; i++) {
+      sum[i] += own[i + j];
+      n[i] += own[i + j] > 0 ? 1 : 0;
+    }
+  for (int i = from; i < end; i++)
+    t->near[i] = sum[i] / (n[i] > 0 ? n[i] : 1);
+}
+
+WIDE_LOOP(pool_inner, (struct stretch * t, int from, int end), (t, from, end))
+
+static void find_near(const struct shrink *s, struct stretch *t) {
+  const int64_t end = t->first + t->n, row = s->row >= WINDOW ? s->row : s->n;
+  for (int64_t i = t->first, next; i < end; i = next) {
+    int64_t start = i / row * row, stop = start + row < end ? start + row : end;
+    int64_t inner = start + WINDOW < i ? i : start + WINDOW, outer = start + row - WINDOW;
+    outer = outer > stop ? stop : outer;
+    next = stop;
+    for (; i < stop && i < inner; i++)
+      t->near[i - t->first] = pool(s, t, i);
+    if (i < outer) {
+      pool_inner(t, (int)(i - t->first), (int)(outer - t->first));
+      i = outer;
+    }
+    for (; i < stop; i++)
+      t->near[i - t->first] = pool(s, t, i);
+  }
 }
 
 // A scale with the sign of `from`: negative where passes that round at boundaries overflow (compare.h).
@@ -115,16 +177,52 @@ static float may_overflow(float sigma, float from) {
   return signbit(from) ? -fmaxf(fabsf(sigma), FLT_TRUE_MIN) : sigma;
 }
 
-static void shrink_range(void *arg, int64_t begin, int64_t end) {
-  const struct shrink *s = arg;
-  for (int64_t i = begin; i < end; i++) {
+WIDE_BODY shrink_values_body(const struct shrink *s, const struct stretch *t) {
+  const double *y = s->y + t->first, *owns = t->own + WINDOW, *nears = t->near, unit = s->unit, replicas = s->replicas;
+  float *sigma = s->sigma + t->first;
+  for (int i = 0; i < t->n; i++) {
+    double floor_variance = unit * unit * y[i] * y[i], own = owns[i], near = nears[i];
+    double most = SHRINK_CAP * (own + floor_variance);
+    near = wide_pick(near > most, most, near);
+    double variance = (replicas * own + SHRINK_WEIGHT * near) / (replicas + SHRINK_WEIGHT);
+    double scale = sqrt(wide_pick(floor_variance > variance, floor_variance, variance));
+    sigma[i] = (float)wide_pick(fabs(y[i]) <= DBL_MAX, scale, 0);
+  }
+}
+
+WIDE_LOOP(shrink_values, (const struct shrink *s, const struct stretch *t), (s, t))
+
+// Where passes that round at boundaries overflow, what is not finite is right, too: no use in being strict with finite
+// values.
+static void shrink_overflowing(const struct shrink *s, const struct stretch *t) {
+  for (int64_t i = t->first; i < t->first + t->n; i++) {
     double floor_variance = s->unit * s->unit * s->y[i] * s->y[i];
-    double own = own_variance(s, i);
-    double near = pool(s, i);
-    if (!signbit(s->sum[i])) // else what is not finite is right, too: no use in being strict with finite values
-      near = fmin(near, SHRINK_CAP * (own + floor_variance));
+    double own = t->own[i - t->first + WINDOW], near = t->near[i - t->first];
+    if (!signbit(s->sum[i]))
+      continue;
     double variance = (s->replicas * own + SHRINK_WEIGHT * near) / (s->replicas + SHRINK_WEIGHT);
     s->sigma[i] = may_overflow(isfinite(s->y[i]) ? (float)sqrt(fmax(variance, floor_variance)) : 0, s->sum[i]);
+  }
+}
+
+static void shrink_stretch(const struct shrink *s, struct stretch *t) {
+  int64_t low = t->first - WINDOW < 0 ? 0 : t->first - WINDOW, high = t->first + t->n + WINDOW;
+  bool overflows = false;
+  high = high > s->n ? s->n : high;
+  own_variances(s->sum + low, s->replicas, (int)(high - low), t->own + (low - t->first + WINDOW));
+  find_near(s, t);
+  shrink_values(s, t);
+  for (int64_t i = t->first; i < t->first + t->n; i++)
+    overflows |= signbit(s->sum[i]) != 0;
+  if (overflows)
+    shrink_overflowing(s, t);
+}
+
+static void shrink_range(void *arg, int64_t begin, int64_t end) {
+  struct stretch t;
+  for (t.first = begin; t.first < end; t.first += STRETCH) {
+    t.n = end - t.first < STRETCH ? (int)(end - t.first) : STRETCH;
+    shrink_stretch(arg, &t);
   }
 }
 
