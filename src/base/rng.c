@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "base/hash.h"
+#include "base/wide.h"
 
 void philox4x32(uint64_t key, uint64_t counter_lo, uint64_t counter_hi, uint32_t out[4]) {
   uint32_t c0 = (uint32_t)counter_lo, c1 = (uint32_t)(counter_lo >> 32);
@@ -30,7 +31,7 @@ void philox4x32(uint64_t key, uint64_t counter_lo, uint64_t counter_hi, uint32_t
 enum { LANES = 64 };
 
 // LANES counters at a time, so that the compiler can keep several in one register.
-static void philox_lanes(uint64_t key, uint64_t lo, uint64_t hi, uint32_t *out) {
+WIDE_BODY philox_lanes_body(uint64_t key, uint64_t lo, uint64_t hi, uint32_t *out) {
   uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES];
   uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
   for (unsigned i = 0; i < LANES; i++) {
@@ -57,6 +58,8 @@ static void philox_lanes(uint64_t key, uint64_t lo, uint64_t hi, uint32_t *out) 
     out[4 * i + 3] = c3[i];
   }
 }
+
+WIDE_LOOP(philox_lanes, (uint64_t key, uint64_t lo, uint64_t hi, uint32_t *out), (key, lo, hi, out))
 
 void philox4x32_run(uint64_t key, uint64_t counter_lo, uint64_t counter_hi, int n, uint32_t *out) {
   int i = 0;

@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "base/rng.h"
+#include "base/wide.h"
 #include "task/drawing.h"
 #include "task/exact_math.h"
 
@@ -21,13 +22,42 @@ static double unit(uint32_t word) {
   return (double)(word >> 8) * 0x1p-24;
 }
 
-static void normal_pair(const uint32_t *w, double *out) {
+static inline void normal_pair(const uint32_t *w, double *out) {
   double r = sqrt(-2 * exact_log(((double)w[0] + 1) * 0x1p-32));
   double c, s;
   exact_cos_sin(w[1], &c, &s);
   out[0] = r * c;
   out[1] = r * s;
 }
+
+// x with its sign changed if the lowest bit of `odd` is set.
+static inline double turned(uint32_t odd, double x) {
+  return exact_of_bits(exact_bits(x) ^ (uint64_t)(odd & 1) << 63);
+}
+
+// n <= 2 * CHUNK_BLOCKS times normal_pair, without branches.
+WIDE_BODY normal_pairs_body(const uint32_t *w, int n, double *out) {
+  uint32_t first[2 * CHUNK_BLOCKS], second[2 * CHUNK_BLOCKS];
+  double r[2 * CHUNK_BLOCKS], cosines[2 * CHUNK_BLOCKS], sines[2 * CHUNK_BLOCKS];
+  for (int i = 0; i < n; i++) {
+    first[i] = w[2 * i];
+    second[i] = w[2 * i + 1];
+  }
+  for (int i = 0; i < n; i++)
+    r[i] = sqrt(-2 * exact_log(((double)first[i] + 1) * 0x1p-32));
+  for (int i = 0; i < n; i++) {
+    double c, s;
+    uint32_t quarter = exact_cos_sin_rest(second[i], &c, &s);
+    cosines[i] = turned(quarter ^ quarter >> 1, wide_pick(quarter & 1, s, c));
+    sines[i] = turned(quarter >> 1, wide_pick(quarter & 1, c, s));
+  }
+  for (int i = 0; i < n; i++) {
+    out[2 * i] = r[i] * cosines[i];
+    out[2 * i + 1] = r[i] * sines[i];
+  }
+}
+
+WIDE_LOOP(normal_pairs, (const uint32_t *w, int n, double *out), (w, n, out))
 
 static void slash(const struct drawing *d, int64_t block, int n, const uint32_t *w, double *out) {
   uint32_t v[4 * CHUNK_BLOCKS];
@@ -84,8 +114,7 @@ static void base_blocks(const struct drawing *d, int64_t block, int n, double *o
       out[i] = a + (b - a) * unit(w[i]);
     break;
   case DIST_NORMAL:
-    for (int i = 0; i < count; i += 2)
-      normal_pair(w + i, out + i);
+    normal_pairs(w, count / 2, out);
     for (int i = 0; i < count; i++)
       out[i] = a + b * out[i];
     break;

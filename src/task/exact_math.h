@@ -56,8 +56,9 @@ EXACT_FN double exact_log(double x) {
   return (double)e * EXACT_LN2 + 2 * s * p;
 }
 
-// Cosine and sine of w * 2^-32 turns: the nearest quarter turn is taken off exactly, the rest by Taylor's series.
-EXACT_FN void exact_cos_sin(uint32_t w, double *cosine, double *sine) {
+// Cosine and sine of what w * 2^-32 turns are beyond the nearest quarter turn, which is returned and taken off exactly;
+// by Taylor's series.
+EXACT_FN uint32_t exact_cos_sin_rest(uint32_t w, double *cosine, double *sine) {
   uint32_t quarter = (w + 0x20000000u) >> 30;
   double d = (double)(int32_t)(w - (quarter << 30)) * 0x1p-32; // in [-1/8, 1/8) turns
   double a = d * EXACT_TAU, z = a * a;
@@ -79,6 +80,15 @@ EXACT_FN void exact_cos_sin(uint32_t w, double *cosine, double *sine) {
   c = c * z + 1.0 / 24;
   c = c * z - 0.5;
   c = c * z + 1;
+  *cosine = c;
+  *sine = s;
+  return quarter;
+}
+
+// Cosine and sine of w * 2^-32 turns.
+EXACT_FN void exact_cos_sin(uint32_t w, double *cosine, double *sine) {
+  double c, s;
+  uint32_t quarter = exact_cos_sin_rest(w, &c, &s);
   *cosine = quarter == 0 ? c : quarter == 1 ? -s : quarter == 2 ? -c : s;
   *sine = quarter == 0 ? s : quarter == 1 ? c : quarter == 2 ? -s : -c;
 }
