@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -13,7 +14,35 @@ static void at_exit(void) {
     _exit(CLI_ENVIRONMENT);
 }
 
+// OpenBLAS starts a thread for each further processor when it is loaded, and each spins for 30 ms: on two processors,
+// as long as a small kernel is built and its oracle is made. The oracle has threads of its own (ops/gemm.h). The
+// library counts the processors that the process may use; until main begins, which is after it has, that is a single
+// one.
+static unsigned long processors[1024 / sizeof(unsigned long)]; // the mask of the system
+static long mask_bytes;                                        // 0: it was left as it is
+
+// Runs before the libraries' own beginnings, a sanitizer's among them.
+__attribute__((no_sanitize("address", "undefined"))) static void leave_one_processor(void) {
+  enum { BITS = 8 * sizeof(unsigned long) };
+  unsigned long one[sizeof processors / sizeof processors[0]] = {0};
+  unsigned here = 0;
+  long bytes = syscall(SYS_sched_getaffinity, 0, sizeof processors, processors);
+  if (bytes <= 0 || syscall(SYS_getcpu, &here, NULL, NULL) != 0 || here >= 8 * (unsigned long)bytes)
+    return;
+  one[here / BITS] = processors[here / BITS] & 1ul << here % BITS;
+  if (syscall(SYS_sched_setaffinity, 0, bytes, one) == 0)
+    mask_bytes = bytes;
+}
+
+static void give_back_processors(void) {
+  if (mask_bytes > 0)
+    syscall(SYS_sched_setaffinity, 0, mask_bytes, processors);
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const first_of_all)(void) = leave_one_processor;
+
 int main(int argc, char **argv) {
+  give_back_processors();
   argp_err_exit_status = CLI_USAGE;
   cli_keep_streams();
   signal(SIGCHLD, SIG_DFL); // whoever started us may ignore it, and then nobody learns how a child ended

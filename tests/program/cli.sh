@@ -690,4 +690,11 @@ plan replay /nowhere
 W
 expect 0 "^every one$" sh -c 'for c in $2; do "$1" $c --help | grep -q -- --color && ! grep -q "^$c " "$3" && echo "$c is not asked" && exit 1; done
   echo every one' sh "$assay" "$commands" "$source/tests/program/cli.sh"
+# No library has started a thread when main begins, and main may use the processors that its parent may. The page is longer
+# than a pipe holds, so the process is still there.
+expect 0 "^1 thread, as its parent$" sh -c 'mkfifo "$2/page" || exit 1
+  "$1" operators >"$2/page" & exec 3<"$2/page" && head -c 1 <&3 >"$2/first" || exit 1
+  alike=$(grep -h "^Cpus_allowed:" /proc/$!/status /proc/$$/status | sort -u | wc -l)
+  set -- /proc/$!/task/*
+  echo $# thread$([ $# = 1 ] || echo s), $([ "$alike" = 1 ] || echo not) as its parent' sh "$assay" "$work"
 report
