@@ -85,10 +85,32 @@ static bool words_hold(pid_t pid, const struct parking *at, int n) {
   return hold;
 }
 
+// Whether the kernel says of every word's page that it belongs to this process alone: it is there, and neither a file's
+// nor shared (Documentation/admin-guide/mm/pagemap.rst, since Linux 3.5). A private page of a file is such a one once
+// it was written. No: it is not known, or pages are not told of.
+static bool pages_are_own(pid_t pid, const struct parking *at, int n) {
+  const uint64_t present = (uint64_t)1 << 63, file_or_shared = (uint64_t)1 << 61,
+                 page = (uint64_t)sysconf(_SC_PAGESIZE);
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/pagemap", (int)pid);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  bool own = fd >= 0;
+  for (int i = 0; i < n && own; i++) {
+    uint64_t entry = 0;
+    own = pread(fd, &entry, sizeof entry, (off_t)(at[i].address / page * sizeof entry)) == (ssize_t)sizeof entry &&
+          (entry & (present | file_or_shared)) == present;
+  }
+  if (fd >= 0)
+    close(fd);
+  return own;
+}
+
 // Whether no word lies in memory that another process can write: that of buffers and of the control page. (Files in
 // memory are refused however they are mapped.)
 static bool words_are_private(pid_t pid, const struct parking *at, int n) {
   char path[64], line[512], flags[5];
+  if (pages_are_own(pid, at, n)) // the whole list takes ten times as long, and is wanted at every call
+    return true;
   snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
   FILE *f = fopen(path, "re");
   bool private = f != NULL;
