@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/wide.h"
+
 void scorer_init(struct scorer *s, const struct compare_input *in) {
   *s = (struct scorer){.in = in,
                        .floating = dtype_is_float(in->type.dtype),
@@ -103,34 +105,73 @@ static uint8_t closeness(const struct scorer *s, double got, double want, double
   return distance <= s->in->loose + s->in->loose * fabs(want) ? flags : flags | SCORE_NOT_LOOSE;
 }
 
-static void score_floats(const struct scorer *s, struct segment *g) {
-  const double *want = s->in->want + (g->begin - s->in->first);
-  dtype_to_f64(s->in->type.dtype, (const uint8_t *)s->in->got + (size_t)g->begin * s->bytes, g->n, g->got);
-  memcpy(g->want, want, (size_t)g->n * sizeof *want);
-  for (int i = 0; i < g->n; i++) {
-    double w = want[i], distance = g->distance[i] = fabs(g->got[i] - w);
-    uint8_t flags = closeness(s, g->got[i], w, distance);
-    bool poisoned = g->flags[i] & SCORE_POISON;
-    double sigma = sigma_at(s, g->begin + i);
-    g->size[i] = fabs(w) <= SCORE_MOST_SIZE * sigma && sigma > 0 ? w / sigma : 0;
-    if (distance <= DBL_MAX) {
-      double e = distance - out_at(s, w), z = 0;
-      if (e > 0) {
-        z = e / sigma; // infinite where sigma is 0
-        if (z > s->z_limit)
-          flags |= SCORE_OVER;
-      }
-      if (distance <= half_step(s, w))
-        flags |= SCORE_EXACT;
-      g->z[i] = g->got[i] < w ? -z : z;
-    } else {
-      flags |= score_special(s, g->begin + i, g->got[i], w, &g->z[i]);
+static void score_float(const struct scorer *s, struct segment *g, int i) {
+  double w = g->want[i], distance = g->distance[i], sigma = sigma_at(s, g->begin + i);
+  uint8_t flags = closeness(s, g->got[i], w, distance);
+  bool poisoned = g->flags[i] & SCORE_POISON;
+  g->size[i] = fabs(w) <= SCORE_MOST_SIZE * sigma && sigma > 0 ? w / sigma : 0;
+  if (distance <= DBL_MAX) {
+    double e = distance - out_at(s, w), z = 0;
+    if (e > 0) {
+      z = e / sigma; // infinite where sigma is 0
+      if (z > s->z_limit)
+        flags |= SCORE_OVER;
     }
-    // Four random bytes are not an accident; one or two may be, if the value is right.
-    if (poisoned && (s->bytes >= 4 || flags & SCORE_OVER))
-      flags |= SCORE_POISON | SCORE_OVER;
-    g->flags[i] = flags;
+    if (distance <= half_step(s, w))
+      flags |= SCORE_EXACT;
+    g->z[i] = g->got[i] < w ? -z : z;
+  } else {
+    flags |= score_special(s, g->begin + i, g->got[i], w, &g->z[i]);
   }
+  // Four random bytes are not an accident; one or two may be, if the value is right.
+  if (poisoned && (s->bytes >= 4 || flags & SCORE_OVER))
+    flags |= SCORE_POISON | SCORE_OVER;
+  g->flags[i] = flags;
+}
+
+// The same for a whole segment, without branches. *special: an element is not finite or holds the poison, and the
+// segment is to be done one by one.
+WIDE_BODY score_usual_body(const struct scorer *s, struct segment *g, bool *special) {
+  const struct compare_input in = *s->in;
+  const double sigma_floor = s->sigma_floor, z_limit = s->z_limit;
+  const float *scales = in.sigma + (g->begin - in.first);
+  const int64_t lowest = s->format.min_exponent + 1023, bits_of = s->format.bits;
+  uint64_t any = 0, found[SCORE_SEGMENT];
+  for (int i = 0; i < g->n; i++) {
+    double w = g->want[i], size = fabs(w), distance = g->distance[i], sigma = fabs((double)scales[i]);
+    sigma = wide_pick(sigma >= sigma_floor, sigma, sigma_floor);
+    sigma = wide_pick(sigma <= (double)FLT_MAX, sigma, (double)FLT_MAX);
+    g->size[i] = wide_pick((size <= SCORE_MOST_SIZE * sigma) & (sigma > 0), w / sigma, 0);
+    double e = distance - (in.u_out * size + in.eta_out), z = wide_pick(e > 0, e / sigma, 0), half;
+    g->z[i] = wide_pick(g->got[i] < w, -z, z);
+    uint64_t step;
+    memcpy(&step, &size, sizeof step);
+    int64_t exponent = (int64_t)(step >> 52), field = (exponent < lowest ? lowest : exponent) - bits_of;
+    step = field > 0 ? (uint64_t)field << 52 : 0;
+    memcpy(&half, &step, sizeof half);
+    found[i] = (uint64_t)(z > z_limit) * SCORE_OVER | (uint64_t)(distance <= half) * SCORE_EXACT |
+               (uint64_t) !(distance <= in.atol + in.rtol * size) * SCORE_NOT_CLOSE |
+               (uint64_t) !(distance <= in.loose + in.loose * size) * SCORE_NOT_LOOSE;
+    any |= (uint64_t) !(distance <= DBL_MAX);
+  }
+  for (int i = 0; i < g->n; i++)
+    any |= g->flags[i];
+  for (int i = 0; i < g->n && !any; i++)
+    g->flags[i] = (uint8_t)found[i];
+  *special = any != 0;
+}
+
+WIDE_LOOP(score_usual, (const struct scorer *s, struct segment *g, bool *special), (s, g, special))
+
+static void score_floats(const struct scorer *s, struct segment *g) {
+  bool special;
+  dtype_to_f64(s->in->type.dtype, (const uint8_t *)s->in->got + (size_t)g->begin * s->bytes, g->n, g->got);
+  memcpy(g->want, s->in->want + (g->begin - s->in->first), (size_t)g->n * sizeof *g->want);
+  for (int i = 0; i < g->n; i++)
+    g->distance[i] = fabs(g->got[i] - g->want[i]);
+  score_usual(s, g, &special);
+  for (int i = 0; i < g->n && special; i++)
+    score_float(s, g, i);
 }
 
 static double apart(int64_t a, int64_t b) {
