@@ -3,12 +3,12 @@
 
 enum {
   FIRST_PAUSE_NS = 500000,
-  DOUBLINGS = 6,           // the longest pause: 32 ms,
+  DOUBLINGS = 8,           // the longest pause: 128 ms,
   DOUBLINGS_AT_WORK = 4,   // or 8 ms, where the next look is to see threads that have come to rest
   STOPPING_NS = 200000,    // less than this may always be the cost of stopping and continuing
   PART = 4,                // more of the pause than one in so many is work
   MOST_RUN_NS = 4000000,   // work that has gone on for so long is not the end of a loop,
-  FEWEST_LOOKS = 7,        // unless the processor was taken from a thread while its time was counted
+  FEWEST_LOOKS = 9,        // unless the processor was taken from a thread while its time was counted
   MOST_WALL_NS = 800000000 // on a busy machine a thread may wait for a processor for long
 };
 

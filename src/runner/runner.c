@@ -42,10 +42,11 @@ enum {
 // with the judge, so for those it sleeps soon; for all others waking up would cost more than it saves.
 static const int64_t SPIN_ALONE_NS = 20000000, SPIN_CROWDED_NS = 30000;
 
-// How long stopping may take, which is microseconds where every thread gets a processor; how often the judge looks at
-// once, and how long it sleeps between later looks.
-static const int64_t STOP_NS = 10000000000;
-enum { STOP_YIELDS = 64, STOP_PAUSE_NS = 50000 };
+// How long stopping may take, which is microseconds where every thread gets a processor: where nothing keeps a thread
+// from waiting for a process that it starts, and elsewhere, where only the machine can delay it. How long the judge
+// looks without sleeping (the time of a call on a GPU goes on until then), and how long it sleeps between later looks.
+static const int64_t STOP_NS = 10000000000, STOP_LOCKED_NS = 120000000000, STOP_AT_ONCE_NS = 1000000;
+enum { STOP_PAUSE_NS = 50000 };
 
 // What the runner needs in addition to the candidate's allowance: its libraries, stacks and the allocator's arenas.
 static const size_t OVERHEAD_BYTES = (size_t)512 << 20;
@@ -180,16 +181,17 @@ static bool freeze(struct runner *r) {
     return true;
   signal_all(r, SIGSTOP);
   siginfo_t info = {0};
-  const int64_t deadline_ns = clock_monotonic_ns() + STOP_NS;
+  const int64_t start_ns = clock_monotonic_ns(), most_ns = r->unlocked ? STOP_NS : STOP_LOCKED_NS;
   int got;
-  for (int turn = 0;; turn++) {
+  for (;;) {
+    const int64_t spent_ns = clock_monotonic_ns() - start_ns; // before the look: the judge itself may be stopped
     info.si_pid = 0;
     got = waitid(P_PID, (id_t)r->child.pid, &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG);
     if (got == 0 ? info.si_pid != 0 : errno != EINTR) // a host of the library may have handlers
       break;
-    if (turn < STOP_YIELDS) // it takes some ten microseconds
+    if (spent_ns < STOP_AT_ONCE_NS) // it takes some ten microseconds
       sched_yield();
-    else if (clock_monotonic_ns() < deadline_ns)
+    else if (spent_ns < most_ns)
       nanosleep(&(struct timespec){.tv_nsec = STOP_PAUSE_NS}, NULL);
     else {
       r->unstoppable = true;
@@ -198,7 +200,7 @@ static bool freeze(struct runner *r) {
   }
   if (got != 0 || info.si_code != CLD_STOPPED)
     return false;
-  waitid(P_PID, (id_t)r->child.pid, &info, WSTOPPED);
+  waitid(P_PID, (id_t)r->child.pid, &info, WSTOPPED | WNOHANG); // it may have been killed meanwhile
   r->frozen = true;
   return true;
 }
@@ -611,8 +613,9 @@ static bool comes_to_rest(struct runner *r, int64_t *work_ns) {
       return false;
     run = threads_process_ns(r->child.pid) - run;
     wall = clock_monotonic_ns() - wall;
+    const bool parked = rests(r); // first: it waits until stopped threads have left their processors
     threads_switches(r->child.pid, &looks[(i + 1) % 2]);
-    state = rest_look(&rest, rests(r), threads_stood_still(&looks[i % 2], &looks[(i + 1) % 2]), run, wall);
+    state = rest_look(&rest, parked, threads_stood_still(&looks[i % 2], &looks[(i + 1) % 2]), run, wall);
   }
   *work_ns = rest_work_ns(&rest);
   return state == REST_REACHED && before == outputs_digest(r);

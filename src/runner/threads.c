@@ -2,6 +2,7 @@
 #include "runner/threads.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,13 +45,13 @@ struct parking {
 };
 
 // Whether a futex call with these arguments, made anew, waits for as long as its word does not change: what the system
-// refuses (a word off its place, a set of no bits, a clock for a wait that has none) returns at once.
+// refuses (no word, one off its place, a set of no bits, a clock for a wait that has none) returns at once.
 static bool futex_waits(const unsigned long a[6]) {
   enum { WORD = sizeof(uint32_t) };
   const unsigned operation = (unsigned)a[1] & ~(unsigned)FUTEX_PRIVATE_FLAG;
   const bool any = operation == FUTEX_WAIT,
              some = operation == FUTEX_WAIT_BITSET || operation == (FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME);
-  return a[0] % WORD == 0 && a[3] == 0 && (any || (some && (uint32_t)a[5] != 0));
+  return a[0] != 0 && a[0] % WORD == 0 && a[3] == 0 && (any || (some && (uint32_t)a[5] != 0));
 }
 
 // /proc/PID/task/TID/syscall of a thread that is stopped inside a system call reads "number arg0 ... arg5 sp pc";
@@ -70,7 +72,8 @@ static bool waits(pid_t pid, pid_t id, struct parking *out) {
 }
 
 // Whether every word still has the value that its thread waits on. A process that is continued makes its futex calls
-// anew, so a thread whose word has changed meanwhile goes on at once, and nobody needs to wake it.
+// anew, so a thread whose word has changed meanwhile goes on at once, and nobody needs to wake it. So does one whose
+// word the process itself may not read, as /proc/PID/mem would.
 static bool words_hold(pid_t pid, const struct parking *at, int n) {
   char path[64];
   bool hold = true;
@@ -78,7 +81,11 @@ static bool words_hold(pid_t pid, const struct parking *at, int n) {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   for (int i = 0; i < n && hold; i++) {
     uint32_t word = ~at[i].value;
-    hold = pread(fd, &word, sizeof word, (off_t)at[i].address) == (ssize_t)sizeof word && word == at[i].value;
+    const struct iovec here = {&word, sizeof word}, there = {(void *)(uintptr_t)at[i].address, sizeof word};
+    ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
+    if (got < 0 && (errno == ENOSYS || errno == EPERM)) // where a machine has no such call
+      got = pread(fd, &word, sizeof word, (off_t)at[i].address);
+    hold = got == (ssize_t)sizeof word && word == at[i].value;
   }
   if (fd >= 0)
     close(fd);

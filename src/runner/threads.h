@@ -58,8 +58,8 @@ void threads_switches(pid_t pid, struct thread_switches *out);
 // Whether no thread has run code of its own between two looks at a stopped process, which was continued and stopped
 // again between them. A thread that waits in a futex goes back to sleep when it is continued, and is stopped: it gives
 // up its processor twice. One that another has just woken, on a word that nobody changed, seems to wait, too, but goes
-// on with its own code. It may look parked again at the next look, only if it was woken again by one that has slept
-// more often than that.
+// on with its own code. It may look parked again at the next look only if it was woken again by one that has slept
+// more often than that, or that was itself woken just before; then processor time tells (runner/rest.h).
 bool threads_stood_still(const struct thread_switches *before, const struct thread_switches *after);
 
 #endif

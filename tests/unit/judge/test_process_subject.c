@@ -210,13 +210,13 @@ static void a_thread_that_finishes_later(void **state) {
   expect("THREAD", "unwritten wrong_value wrong_class late_work");
 }
 
-// Letting another process do it does not help either.
 // The judge would wait for it without end.
 static void a_thread_that_does_not_stop(void **state) {
   (void)state;
   expect("UNSTOPPABLE", "late_work");
 }
 
+// Letting another process do it does not help either.
 static void a_child_that_finishes_later(void **state) {
   (void)state;
   expect("CHILD", "unwritten wrong_value wrong_class late_work");

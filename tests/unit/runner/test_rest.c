@@ -53,13 +53,13 @@ static void work_is_counted(void **state) {
   assert_int_equal(rest_work_ns(&r), 0);
 }
 
-// 300 us a stop have been seen on a virtual machine with two threads; 48 threads at 160 us each make 25 times that.
+// 300 us a stop have been seen on a virtual machine with two threads; 128 threads at 160 us each make 70 times that.
 static void slow_stops_are_no_work(void **state) {
   (void)state;
   struct rest r;
-  for (int64_t us = 0; us <= 7900; us += 20) {
+  for (int64_t us = 0; us <= 31000; us += 100) {
     assert_int_equal(settle((struct threads){.stop_ns = us * US, .parked = true}, &r), REST_REACHED);
-    assert_true(r.wall_ns <= 64 * MS);
+    assert_true(r.wall_ns <= 256 * MS);
   }
 }
 
@@ -87,7 +87,7 @@ static void work_that_looks_parked_is_refused(void **state) {
   struct rest r;
   for (int share = 420; share <= 4000; share += 20) {
     assert_int_equal(settle((struct threads){.stop_ns = 10 * US, .work = share, .parked = true}, &r), REST_REFUSED);
-    assert_true(r.wall_ns <= 64 * MS);
+    assert_true(r.wall_ns <= 256 * MS);
   }
   for (int stop = 0; stop <= 7000; stop += 500) { // many threads, one of them at work
     struct threads t = {.stop_ns = stop * US, .work = 800, .parked = true};

@@ -36,13 +36,23 @@ static void *park(void *blocks) {
 }
 
 // Futex calls that the system refuses at once: for bits of an empty set, for a word off its place, by a clock for a
-// wait that has none.
+// wait that has none, for no word, for one that may not be read.
+enum seeming { NO_BITS, OFF_ITS_PLACE, CLOCK, NO_WORD, NOT_READABLE, SEEMINGS };
+
 static void *seem_to_wait(void *kind) {
-  const int number = (int)(intptr_t)kind;
-  char *at = (char *)words + (number == 1);
-  const int operation = number == 0   ? FUTEX_WAIT_BITSET_PRIVATE
-                        : number == 1 ? FUTEX_WAIT_PRIVATE
-                                      : FUTEX_WAIT_PRIVATE | FUTEX_CLOCK_REALTIME;
+  const enum seeming number = (enum seeming)(intptr_t)kind;
+  char *at = (char *)words + (number == OFF_ITS_PLACE);
+  if (number == NO_WORD)
+    at = NULL;
+  if (number == NOT_READABLE) {
+    at = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *at = 1;
+    *at = 0;
+    mprotect(at, (size_t)sysconf(_SC_PAGESIZE), PROT_NONE);
+  }
+  const int operation = number == NO_BITS ? FUTEX_WAIT_BITSET_PRIVATE
+                        : number == CLOCK ? FUTEX_WAIT_PRIVATE | FUTEX_CLOCK_REALTIME
+                                          : FUTEX_WAIT_PRIVATE;
   for (;;)
     syscall(SYS_futex, at, operation, 0, NULL, NULL, 0);
   return NULL;
@@ -111,8 +121,8 @@ static void a_signal_that_is_blocked(void **state) {
 
 static void what_seems_to_wait(void **state) {
   (void)state;
-  enum { KINDS = 3, STOPS = 50 };
-  for (intptr_t kind = 0; kind < KINDS; kind++) {
+  enum { STOPS = 50 };
+  for (intptr_t kind = 0; kind < SEEMINGS; kind++) {
     pid_t pid = fork();
     if (pid == 0)
       child(seem_to_wait, (void *)kind);
@@ -182,9 +192,8 @@ static void who_sleeps_in_between_does_not(void **state) {
   end(pid);
 }
 
-// Whether threads that wait for a word of this memory are ever found parked, stopped at many moments.
-static bool parks_in(void *memory) {
-  enum { TIMES = 40 };
+// Whether threads that wait for a word of this memory are ever found parked, stopped at so many moments.
+static bool parks_in(void *memory, int times) {
   struct thread_set now;
   bool parked = false;
   word = memory;
@@ -192,7 +201,7 @@ static bool parks_in(void *memory) {
   assert_true(pid >= 0);
   if (pid == 0)
     child(park, NULL);
-  for (int i = 0; i < TIMES && !parked; i++) {
+  for (int i = 0; i < times && !parked; i++) {
     usleep(1000);
     stop(pid);
     parked = threads_list(pid, &now) && now.n == 2 && threads_parked(pid);
@@ -208,14 +217,18 @@ static void memory_that_others_write(void **state) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
   int file = memfd_create("words", 0);
   assert_true(file >= 0 && ftruncate(file, (off_t)(2 * page)) == 0);
+  enum { TIMES = 40 };
+  char *own = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   char *shared = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   char *of_file = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   char *copied = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
-  assert_true(shared != MAP_FAILED && of_file != MAP_FAILED && copied != MAP_FAILED);
-  shared[8] = of_file[8] = 1;
-  assert_false(parks_in(shared));
-  assert_false(parks_in(of_file));
-  assert_false(parks_in(copied)); // whoever writes to the file writes here, as long as nobody has written here
+  assert_true(own != MAP_FAILED && shared != MAP_FAILED && of_file != MAP_FAILED && copied != MAP_FAILED);
+  own[8] = shared[8] = of_file[8] = 1;
+  assert_true(parks_in(own, 10000)); // or the others would say nothing
+  assert_false(parks_in(shared, TIMES));
+  assert_false(parks_in(of_file, TIMES));
+  assert_false(parks_in(copied, TIMES)); // whoever writes to the file writes here, as long as nobody has written here
+  munmap(own, page);
   munmap(shared, page);
   munmap(of_file, 2 * page);
   munmap(copied, 2 * page);
