@@ -288,7 +288,7 @@ class Pairing:
         for weight in self.missing:
             for name in self.left:
                 mine, wanted = list(self.own[name].shape), list(self.weights[weight].shape)
-                if len(mine) == 2 and mine == wanted[::-1]:
+                if len(mine) == 2 and mine != wanted and mine == wanted[::-1]:
                     raise Complaint(f"the parameter {name} {mine} is the weight {weight} {wanted} transposed: keep a "
                                     f"parameter of the shape {wanted}, and what forward needs of it as an attribute "
                                     f"(self.{name.replace('.', '_')} = self.weight.t().contiguous()), which is made again "

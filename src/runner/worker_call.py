@@ -143,14 +143,17 @@ class Binding:
                 if p.name not in OUT and fitting and not given.has_none_for(p.name, None):
                     take(p, fitting[0], left[fitting[0]], "order")
 
-        take_places(self.same_kind)
+        at = {name: by_place[place] for name in left
+              if (place := given.places[name]) is not None and place < len(by_place)}
+        if all(p.name in values or p.name in OUT or self.same_kind(p, left[name]) for name, p in at.items()):
+            take_places(self.same_kind)  # else places say nothing, of those that would fit either
         for p in self.free(NAMED + BY_PLACE[:1], True):
             if p.name in self.inputs:
                 take(p, p.name, self.inputs[p.name], "name")
             elif p.name in self.symbols and p.name not in values:
                 take(p, p.name, self.symbols[p.name], "name")
         take_rest(self.same_kind)
-        take_places(self.may_take)  # whatever annotations say
+        take_places(self.may_stand)  # whatever annotations say
         take_rest(self.may_take)
         for p in self.free(NAMED + BY_PLACE[:1], True):  # where the suite says None, and there is no default for it
             if given.has_none_for(p.name, by_place.index(p) if p in by_place else None):
@@ -168,6 +171,12 @@ class Binding:
         """Not so where a tensor would go to a parameter whose default is a number."""
         import torch
         return not (isinstance(parameter.default, (bool, int, float, str)) and isinstance(value, torch.Tensor))
+
+    @classmethod
+    def may_stand(cls, parameter, value):
+        """Nor where a number would go to a parameter that can do without."""
+        return cls.may_take(parameter, value) and (parameter.default is parameter.empty or
+                                                   not isinstance(value, (bool, int, float)))
 
     @classmethod
     def same_kind(cls, parameter, value):

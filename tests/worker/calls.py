@@ -79,6 +79,11 @@ assert given("a: float, b: float, c: float", inputs={"input": INPUT, "weight": W
              init="; ; add(input, weight, other) ; add(i, j, k)")[0] == {"a": 0, "b": 1, "c": 2}
 assert given("x, e: torch.Tensor", "; ; pow(input, 2) ; pow(input, exponent)", name="pow", inputs={"input": OTHER},
              task="kernelbenchx/Math/pow")[0] == {"x": 2, "e": 2}
+assert given("x, e: torch.Tensor = None", "; ; pow(input, 2) ; pow(input, exponent)", name="pow", inputs={"input": OTHER},
+             task="kernelbenchx/Math/pow")[0] == {"x": 2, "e": None}
+# Where one place contradicts its annotation the others say nothing, either.
+assert given("factor: float, a: torch.Tensor, b: torch.Tensor", "; ; add(input, other, 0.5) ; add(i, j, k)",
+             inputs={"input": INPUT, "other": OTHER})[0] == {"factor": 0.5, "a": 0, "b": 2}
 
 # Which function it is.
 assert given("input, weight, other", name="kernel_function")[0]["other"] == 2
