@@ -101,6 +101,8 @@ static void finish_line(const struct set *s, struct noise *noise, const struct p
       start_fill(c->start, to - c->y + (j + i) * step, step, n - i < LINE ? n - i : LINE, start);
     double from = starts ? start[i % LINE] : 0, squares = t2 ? t2[i] : 0, k = p->terms * s->inside[j + i];
     double tile = p->tiles ? arith_tile_variance(c->arith->bits, p->tiles[i], (double)c->c, s->n) : 0;
+    if (!isfinite(tile)) // an infinite tap that lies outside of the input
+      tile = 0;
     arith_complete_window(all, &squares, &k);
     if (t2 && c->sigma) {
       double variance = fmax(arith_sum_variance_from(c->arith, from, y, squares, k, true), tile);
@@ -373,7 +375,7 @@ bool conv_allows_tiles(const struct conv *c, const struct arith *a) {
   int64_t taps = 1;
   for (int i = 0; i < c->window.n; i++) {
     const struct window_dim *d = &c->window.d[i];
-    if (d->stride != 1 || d->kernel > TAPS)
+    if (d->stride != 1 || d->kernel > TAPS || (d->kernel > 1 && d->dilation != 1))
       return false;
     taps *= d->kernel;
   }

@@ -192,7 +192,7 @@ struct op_def {
   // What it makes goes into its next step through functions that bend: errors may grow from step to step (RNN).
   bool feeds_back;
   op_apart_fn *apart;     // NULL: it mixes, unless it is an expression
-  op_moments_fn *moments; // NULL: none, or of a reduction (OP_REDUCTION) as many as output 0 has elements
+  op_moments_fn *moments; // NULL: none is counted; of a reduction (OP_REDUCTION) as many as output 0 has elements
   struct op_pytorch pytorch;
   bool casts;             // it passes values on as another type
   const char *doc;        // one or two sentences; for ai.assay the whole specification

@@ -101,7 +101,7 @@ WIDE_BODY err_block_body(const struct library *l, int n, const double *v, double
 
 WIDE_LOOP(err_block, (const struct library *l, int n, const double *v, double *made, bool *odd), (l, n, v, made, odd))
 
-static void err(const struct arith *a, struct library *l, struct noise *noise, int64_t n, double *v) {
+static void err_blocks(const struct arith *a, struct library *l, struct noise *noise, int64_t n, double *v) {
   if (a->exact)
     return;
   l->rounder = arith_rounder(a);
@@ -123,11 +123,11 @@ static void err(const struct arith *a, struct library *l, struct noise *noise, i
 }
 
 void rounding_ulps(const struct arith *a, struct noise *noise, double ulps, int64_t n, double *v) {
-  err(a, &(struct library){.ulps = ulps}, noise, n, v);
+  err_blocks(a, &(struct library){.ulps = ulps}, noise, n, v);
 }
 
 void rounding_power(const struct arith *a, struct noise *noise, int64_t n, double *v) {
-  err(a, &(struct library){.power = true}, noise, n, v);
+  err_blocks(a, &(struct library){.power = true}, noise, n, v);
 }
 
 // One block of rounding_exponentials as if no exponential needed more than one number. False: one does.

@@ -233,7 +233,8 @@ KERNEL(conv_finish, struct conv_finish_args) {
     }
     double terms = r.inside * (double)s->channels;
     arith_complete_window((double)(s->channels * s->taps), &t2, &terms);
-    conv_finish_one(a, y, t2, terms, a->tile_scale * tiles[i - first], channel,
+    double tile = a->tile_scale * tiles[i - first];
+    conv_finish_one(a, y, t2, terms, IS_FINITE(tile) ? tile : 0, channel,
                     (r.image * a->all_m + channel) * s->out_size + r.at);
   }
 }
