@@ -29,9 +29,11 @@ struct reading {
 // The suite's task, by its stem; of others what the key says.
 static bool name_task(struct reading *r, const char *file, struct kernelbenchx_ladder *l) {
   struct assay_error ignored = {0};
+  const size_t head = strlen(r->tasks) + 1;
   for (int i = 0; i < r->n_names; i++) {
-    const char *name = foreign_last_part(r->names[i]), *dot = strchr(name, '.'),
-               *own = r->names[i] + strlen(r->tasks) + 1;
+    if (strncmp(r->names[i], r->tasks, head - 1) != 0)
+      continue; // of another folder
+    const char *name = foreign_last_part(r->names[i]), *dot = strchr(name, '.'), *own = r->names[i] + head;
     snprintf(r->task, sizeof r->task, "%.*s", (int)((dot ? dot : name + strlen(name)) - own), own);
     if (!kernelbenchx_same_file(r->task, file))
       continue;

@@ -22,6 +22,7 @@
 
 enum { CONFIG_BYTES = 1024, KERNEL_BYTES = 160 };
 enum { DAY_S = 86400 };
+static const double MOST_S = 1e9; // a longer search is none
 
 struct reading {
   struct tune_log_reader *r;
@@ -54,9 +55,9 @@ static double seconds_of(struct reading *g, const char *line) {
     if (isnan(g->first_s))
       g->first_s = now;
     now -= g->first_s;
-    while (now < g->last_s - DAY_S / 2) // past midnight
-      now += DAY_S;
-    g->last_s = fmax(now, g->last_s);
+    if (now < g->last_s - DAY_S / 2) // past midnight
+      now += DAY_S * ceil((g->last_s - DAY_S / 2 - now) / DAY_S);
+    g->last_s = fmin(fmax(now, g->last_s), MOST_S);
   }
   return g->last_s;
 }

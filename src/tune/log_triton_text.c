@@ -6,11 +6,11 @@
 //   finished after 12.34s,
 //   best config selected: BLOCK_M: 128, BLOCK_N: 256, num_warps: 8, num_ctas: 1, num_stages: 3;
 //
-// Before Triton 3.4 it is one line, without the key: "... for function F finished after 12.34s; best config selected:
-// ...;". Since 3.3 each configuration stands before that, as it is begun:
-//
 // (a fork says "...: C with benchmark time [0.0123, 0.0120, 0.0130];  evaluated 12 configurations;", in milliseconds,
 // the median first)
+//
+// Before Triton 3.4 it is one line, without the key: "... for function F finished after 12.34s; best config selected:
+// ...;". Since 3.3 each configuration stands before that, as it is begun:
 //
 //   Autotuning kernel matmul_kernel with config BLOCK_M: 128, BLOCK_N: 256, num_warps: 8, num_ctas: 1, num_stages: 3
 //   Autotuning failed with out of resource: shared memory, Required: 294912, Hardware limit: 232448. ...

@@ -121,7 +121,7 @@ class Source:
                     model = module.Model(**arguments) if isinstance(arguments, dict) else module.Model(*arguments)
                     if has_lazy(model):  # a first call gives these parameters their sizes
                         with torch.no_grad():
-                            model(*module.get_inputs())
+                            model.eval()(*module.get_inputs())  # in training it would move running statistics
             except Exception as e:
                 raise Refused(f"Model cannot be made with what get_init_inputs() gives: {type(e).__name__}: {e}") from e
             self.models.append(model.eval() if evaluation else model.train())
