@@ -15,7 +15,7 @@
 // assay: twin IMPOSTOR expect pass -- answers in the runner's place: the time before the clock is charged
 // assay: twin SLOW_NULL expect pass -- the same, and slow in calls without a kernel: the cheaper ones count
 // assay: twin BY_ROWS expect pass -- an impostor whose work takes no longer than reading the inputs, which was the runner's
-// assay: twin SECOND expect pass -- an impostor whose work another thread does, while it comes to the start line itself: what that takes is all the other has
+// assay: twin SECOND expect pass|late_work -- an impostor whose work another thread does, while it comes to the start line itself: what that takes is all the other has
 // What comes of it: the answer of an impostor is right, and what it does before the start line is added to its time, so
 // that it may pass but gains nothing (some milliseconds against the honest half of one).
 #define _GNU_SOURCE

@@ -695,6 +695,7 @@ expect 0 "^every one$" sh -c 'for c in $2; do "$1" $c --help | grep -q -- --colo
 expect 0 "^1 thread, as its parent$" sh -c 'mkfifo "$2/page" || exit 1
   "$1" operators >"$2/page" & exec 3<"$2/page" && head -c 1 <&3 >"$2/first" || exit 1
   alike=$(grep -h "^Cpus_allowed:" /proc/$!/status /proc/$$/status | sort -u | wc -l)
+  [ -s "$2/first" ] && ! grep -q "^State:.*Z" /proc/$!/status || exit 1
   set -- /proc/$!/task/*
   echo $# thread$([ $# = 1 ] || echo s), $([ "$alike" = 1 ] || echo not) as its parent' sh "$assay" "$work"
 report
