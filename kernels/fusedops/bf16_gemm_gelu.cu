@@ -9,7 +9,7 @@
 // assay: twin HALF_SUMS expect wrong_value|low_precision -- rounds the sums to bf16 after each slice
 // assay: twin LAST_TILE expect unwritten|wrong_value -- does not make the last tile
 // The copy engine wants rows of a multiple of 16 bytes: other shapes go to a plain kernel.
-// FORM: the form that is thought to be fastest (0), or one of them whatever the shape.
+// FORM: the form that is thought to be fastest (0), or one of them, whatever the shape but of 7.
 // assay: tune FORM 0,1,2,3,4,5,6,7
 // assay: constraint FORM == 0 || K % 8 == 0 && N % 8 == 0
 // assay: let short_terms = (K == 64 || K == 128 || K == 256) && M * N <= 1048576

@@ -9,7 +9,8 @@
 // assay: tune FORM 0,1,2
 // assay: constraint FORM == 0 || D % 8 == 0 && D > 256 && D <= 16384
 // assay: let vectors = D % 8 == 0
-// Of 0 that is, but for 2 where it was faster; more rows of that length than the multiprocessors have at once were not timed.
+// By default it is form 0, and form 2 where that was faster: at this length, up to as many rows as there are threads' groups
+// at once. More were not timed.
 // assay: let best = D > 512 && D <= 1024 && R <= 132 * 32 ? 2 : 0
 // assay: let form = D <= 256 ? 0 : FORM == 0 ? best : FORM
 // assay: launch softmax<8, 1, 128> grid=ceil_div(R, 16) block=128 if=vectors && D <= 64 \
