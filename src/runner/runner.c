@@ -42,10 +42,10 @@ enum {
 // with the judge, so for those it sleeps soon; for all others waking up would cost more than it saves.
 static const int64_t SPIN_ALONE_NS = 20000000, SPIN_CROWDED_NS = 30000;
 
-// How long stopping may take, which is microseconds where every thread gets a processor: where nothing keeps a thread
-// from waiting for a process that it starts, and elsewhere, where only the machine can delay it. How long the judge
-// looks without sleeping (the time of a call on a GPU goes on until then), and how long it sleeps between later looks.
-static const int64_t STOP_NS = 10000000000, STOP_LOCKED_NS = 120000000000, STOP_AT_ONCE_NS = 1000000;
+// How long stopping may take where nothing keeps a thread from waiting for a process that it starts: it is microseconds
+// if every thread gets a processor. How long the judge looks without sleeping (the time of a call on a GPU goes on
+// until then), and how long it sleeps between later looks.
+static const int64_t STOP_NS = 10000000000, STOP_AT_ONCE_NS = 1000000;
 enum { STOP_PAUSE_NS = 50000 };
 
 // What the runner needs in addition to the candidate's allowance: its libraries, stacks and the allocator's arenas.
@@ -174,31 +174,36 @@ static void signal_all(const struct runner *r, int number) {
   kill(r->unlocked ? -r->child.pid : r->child.pid, number);
 }
 
-// Sends SIGSTOP and waits until every thread has stopped. False when the process ended instead, or when a thread does
-// not stop (r->unstoppable): one that waits for another process to execute something does not.
-static bool freeze(struct runner *r) {
-  if (r->frozen)
-    return true;
-  signal_all(r, SIGSTOP);
-  siginfo_t info = {0};
-  const int64_t start_ns = clock_monotonic_ns(), most_ns = r->unlocked ? STOP_NS : STOP_LOCKED_NS;
-  int got;
+// Waits until every thread has stopped, or the process has ended. Where the process is locked, none can keep from
+// stopping, and the judge sleeps: it must not have the processor that the stopping thread wants, while another works.
+// Else a thread may not stop (r->unstoppable): one that waits for another process to execute something does not.
+static bool await_stop(struct runner *r, siginfo_t *info) {
+  const int how = WSTOPPED | WEXITED | WNOWAIT | (r->unlocked ? WNOHANG : 0);
+  const int64_t start_ns = clock_monotonic_ns();
   for (;;) {
     const int64_t spent_ns = clock_monotonic_ns() - start_ns; // before the look: the judge itself may be stopped
-    info.si_pid = 0;
-    got = waitid(P_PID, (id_t)r->child.pid, &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG);
-    if (got == 0 ? info.si_pid != 0 : errno != EINTR) // a host of the library may have handlers
-      break;
+    info->si_pid = 0;
+    int got = waitid(P_PID, (id_t)r->child.pid, info, how);
+    if (got == 0 ? info->si_pid != 0 : errno != EINTR) // a host of the library may have handlers
+      return got == 0;
     if (spent_ns < STOP_AT_ONCE_NS) // it takes some ten microseconds
       sched_yield();
-    else if (spent_ns < most_ns)
+    else if (spent_ns < STOP_NS || !r->unlocked)
       nanosleep(&(struct timespec){.tv_nsec = STOP_PAUSE_NS}, NULL);
     else {
       r->unstoppable = true;
       return false;
     }
   }
-  if (got != 0 || info.si_code != CLD_STOPPED)
+}
+
+// Sends SIGSTOP and waits until every thread has stopped. False when the process ended instead, or does not stop.
+static bool freeze(struct runner *r) {
+  if (r->frozen)
+    return true;
+  signal_all(r, SIGSTOP);
+  siginfo_t info = {0};
+  if (!await_stop(r, &info) || info.si_code != CLD_STOPPED)
     return false;
   waitid(P_PID, (id_t)r->child.pid, &info, WSTOPPED | WNOHANG); // it may have been killed meanwhile
   r->frozen = true;
@@ -602,7 +607,7 @@ static bool comes_to_rest(struct runner *r, int64_t *work_ns) {
     return true;
   uint64_t before = outputs_digest(r);
   enum rest_state state = REST_NOT_YET;
-  struct thread_switches looks[2];
+  struct thread_figures looks[2];
   threads_switches(r->child.pid, &looks[0]);
   for (int i = 0; state == REST_NOT_YET; i++) {
     const int64_t pause_ns = rest_pause_ns(&rest);

@@ -7,12 +7,12 @@ assay=$1 source=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export TMPDIR=$work ASSAY_PROC=$source/tests/support/quiet
-once() { # once TWIN FILE TASK OPTION...
+judged() { # judged TWIN FILE TASK OPTION...
   local twin=$1
   "$assay" judge "$3" "$source/tests/cheats/$2" --define "$twin" "${@:4}" --no-probes --no-store --samples 10 --json \
     >"$work/verdict.json"
-  [ $? -le 1 ] || return 1
-  python3 - "$work/verdict.json" "$twin" <<'END'
+  [ $? -le 1 ] || exit 1
+  python3 - "$work/verdict.json" "$twin" <<'END' || exit 1
 import json, re, sys
 verdict = json.load(open(sys.argv[1]))[0]
 if verdict["verdict"] != "pass":  # a second thread that did not get its processor in time is seen at work
@@ -24,10 +24,6 @@ for name in ("median_ns", "hot_ns"):
     if t["measured"] and t[name] is not None and t[name] < least / 2:
         sys.exit("work before or after the clock paid")
 END
-}
-# A machine that takes the judge's processor away at the wrong moment gives a call away; what pays, pays every time.
-judged() {
-  once "$@" || once "$@" || once "$@" || exit 1
 }
 for twin in IMPOSTOR SLOW_NULL SECOND BY_ROWS; do
   times=8
