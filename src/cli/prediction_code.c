@@ -32,8 +32,8 @@ static void cut_tests(struct buf *text) {
     }
 }
 
-// What is behind a word at the text's beginning; NULL: it begins otherwise.
-static const char *behind(const char *text, const char *end, const char *word) {
+// What comes after a word at the text's beginning; NULL: it begins otherwise.
+static const char *past_word(const char *text, const char *end, const char *word) {
   const size_t n = strlen(word);
   return (size_t)(end - text) >= n && strncmp(text, word, n) == 0 ? text + n : NULL;
 }
@@ -43,7 +43,7 @@ static bool begins_code(const char *text, size_t n) {
   static const char *const words[] = {"import ", "from ", "def ", "class ", "@"};
   for (const char *line = text, *end = text + n; line < end; line += strcspn(line, "\n") + 1)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-      if (behind(line, end, words[i]))
+      if (past_word(line, end, words[i]))
         return true;
   return false;
 }
@@ -53,7 +53,7 @@ static bool is_name(const char *text, const char *end, const char *name) {
   const size_t n = strlen(name);
   if ((size_t)(end - text) <= n || strncasecmp(text, name, n) != 0)
     return false;
-  const char *after = behind(text + n, end, "_step");
+  const char *after = past_word(text + n, end, "_step");
   after = after ? after : text + n;
   return after == end || (!isalnum((unsigned char)*after) && *after != '_');
 }
@@ -70,7 +70,7 @@ static bool defines(const struct fence_block *b, const char *name) {
     while (at < stop && (*at == ' ' || *at == '\t') && (size_t)(at - line) < b->indent)
       at++;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-      const char *own = behind(at, stop, words[i]);
+      const char *own = past_word(at, stop, words[i]);
       if (own && is_entry(own, stop, name))
         return true;
     }
@@ -93,7 +93,7 @@ static bool is_python(const struct fence_block *b) {
   return false;
 }
 
-// Code without a fence before it: to a fence at its margin, or behind its last line.
+// Code without a fence before it: to a fence at its margin, or after its last line.
 static void put_bare(const char *text, struct buf *out) {
   bool begun = false;
   for (const char *line = text; *line;) {

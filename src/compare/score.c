@@ -85,11 +85,11 @@ static uint8_t score_special(const struct scorer *s, int64_t i, double got, doub
 }
 
 // Half a step of the format's grid at x, read off x's exponent.
-static double half_step(const struct scorer *s, double x) {
+static inline double half_step(const struct float_format *f, double x) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
-  int64_t exponent = (int64_t)(bits >> 52 & 0x7ff), lowest = s->format.min_exponent + 1023;
-  int64_t field = (exponent < lowest ? lowest : exponent) - s->format.bits;
+  int64_t exponent = (int64_t)(bits >> 52 & 0x7ff), lowest = f->min_exponent + 1023;
+  int64_t field = (exponent < lowest ? lowest : exponent) - f->bits;
   bits = field > 0 ? (uint64_t)field << 52 : 0;
   memcpy(&x, &bits, sizeof x);
   return x;
@@ -117,7 +117,7 @@ static void score_float(const struct scorer *s, struct segment *g, int i) {
       if (z > s->z_limit)
         flags |= SCORE_OVER;
     }
-    if (distance <= half_step(s, w))
+    if (distance <= half_step(&s->format, w))
       flags |= SCORE_EXACT;
     g->z[i] = g->got[i] < w ? -z : z;
   } else {
@@ -135,21 +135,16 @@ WIDE_BODY score_usual_body(const struct scorer *s, struct segment *g, bool *spec
   const struct compare_input in = *s->in;
   const double sigma_floor = s->sigma_floor, z_limit = s->z_limit;
   const float *scales = in.sigma + (g->begin - in.first);
-  const int64_t lowest = s->format.min_exponent + 1023, bits_of = s->format.bits;
+  const struct float_format format = s->format;
   uint64_t any = 0, found[SCORE_SEGMENT];
   for (int i = 0; i < g->n; i++) {
     double w = g->want[i], size = fabs(w), distance = g->distance[i], sigma = fabs((double)scales[i]);
     sigma = wide_pick(sigma >= sigma_floor, sigma, sigma_floor);
     sigma = wide_pick(sigma <= (double)FLT_MAX, sigma, (double)FLT_MAX);
     g->size[i] = wide_pick((size <= SCORE_MOST_SIZE * sigma) & (sigma > 0), w / sigma, 0);
-    double e = distance - (in.u_out * size + in.eta_out), z = wide_pick(e > 0, e / sigma, 0), half;
+    double e = distance - (in.u_out * size + in.eta_out), z = wide_pick(e > 0, e / sigma, 0);
     g->z[i] = wide_pick(g->got[i] < w, -z, z);
-    uint64_t step;
-    memcpy(&step, &size, sizeof step);
-    int64_t exponent = (int64_t)(step >> 52), field = (exponent < lowest ? lowest : exponent) - bits_of;
-    step = field > 0 ? (uint64_t)field << 52 : 0;
-    memcpy(&half, &step, sizeof half);
-    found[i] = (uint64_t)(z > z_limit) * SCORE_OVER | (uint64_t)(distance <= half) * SCORE_EXACT |
+    found[i] = (uint64_t)(z > z_limit) * SCORE_OVER | (uint64_t)(distance <= half_step(&format, w)) * SCORE_EXACT |
                (uint64_t) !(distance <= in.atol + in.rtol * size) * SCORE_NOT_CLOSE |
                (uint64_t) !(distance <= in.loose + in.loose * size) * SCORE_NOT_LOOSE;
     any |= (uint64_t) !(distance <= DBL_MAX);

@@ -102,8 +102,13 @@ static inline struct noise noise_at(uint64_t key, uint64_t index) {
                         .flip = own == key ? 0 : ~(uint64_t)0};
 }
 
+// As if so many numbers had been taken.
+static inline void noise_skip(struct noise *n, int64_t numbers) {
+  n->state += (uint64_t)numbers * 0x9E3779B97F4A7C15u;
+}
+
 static inline uint64_t noise_next(struct noise *n) {
-  n->state += 0x9E3779B97F4A7C15u;
+  noise_skip(n, 1);
   uint64_t x = n->state;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;

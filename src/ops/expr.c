@@ -74,7 +74,7 @@ static void bound_block(int n, double *v) {
 static void add_error(enum expr_error error, const struct arith *a, struct noise *noise, int n, double *v) {
   if (error == EXPR_ROUNDED) {
     rounding_run(a, noise, (struct rounding_turns){1, 0}, n, v);
-    rounding_skip(noise, n);
+    noise_skip(noise, n);
   } else if (error == EXPR_POWER) {
     rounding_power(a, noise, n, v);
   } else if (error != EXPR_EXACT) {

@@ -82,7 +82,7 @@ static void square_terms(struct tile *t, int r, int64_t n, double *squares) {
   for (int64_t i = 0; i < n; i++)
     squares[i] *= squares[i];
   rounding_run(a, &t->noise[r], (struct rounding_turns){of, of - 1}, n, squares);
-  rounding_skip(&t->noise[r], of * n);
+  noise_skip(&t->noise[r], of * n);
 }
 
 static void find_variances(struct tile *t) {
@@ -138,7 +138,7 @@ static void write_row(struct tile *t, int r, int64_t at, int64_t n) {
     turns.place++;
     rounding_run(job->arith, &t->noise[r], turns, n, y);
   }
-  rounding_skip(&t->noise[r], turns.of * n);
+  noise_skip(&t->noise[r], turns.of * n);
 }
 
 static void write_rows(struct tile *t) {

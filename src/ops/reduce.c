@@ -54,7 +54,7 @@ static void add_squares(const struct arith *a, struct partial *p, const double *
   for (int64_t i = 0; i < n; i++)
     terms[i] = x[i] * x[i];
   rounding_run(a, &p->noise, (struct rounding_turns){1, 0}, n, terms);
-  rounding_skip(&p->noise, n);
+  noise_skip(&p->noise, n);
   add_sum(a, p, terms, n);
 }
 

@@ -9,7 +9,7 @@ enum { BLOCK = 128 };
 
 static uint64_t step_of(int numbers) {
   struct noise one = {0};
-  rounding_skip(&one, numbers);
+  noise_skip(&one, numbers);
   return one.state;
 }
 
@@ -52,7 +52,7 @@ void rounding_run(const struct arith *a, const struct noise *noise, struct round
   if (a->exact)
     return;
   struct grid g = {.rounder = arith_rounder(a), .noise = *noise, .step = step_of(turns.of)};
-  rounding_skip(&g.noise, turns.place);
+  noise_skip(&g.noise, turns.place);
   for (int64_t at = 0; at < n; at += BLOCK) {
     double made[BLOCK];
     bool odd;
@@ -62,7 +62,7 @@ void rounding_run(const struct arith *a, const struct noise *noise, struct round
       round_one_by_one(&g, count, v + at);
     else
       memcpy(v + at, made, (size_t)count * sizeof *v);
-    rounding_skip(&g.noise, (int64_t)turns.of * count);
+    noise_skip(&g.noise, (int64_t)turns.of * count);
   }
 }
 
@@ -114,7 +114,7 @@ static void err_blocks(const struct arith *a, struct library *l, struct noise *n
     err_block(l, count, v + at, made, &odd);
     if (!odd) {
       memcpy(v + at, made, (size_t)count * sizeof *v);
-      rounding_skip(noise, count);
+      noise_skip(noise, count);
       continue;
     }
     for (int64_t i = at; i < at + count; i++)
@@ -138,10 +138,10 @@ static bool exponentials_at_once(const struct arith *a, struct noise *noise, int
   rounding_run(a, noise, (struct rounding_turns){2, 0}, n, shifted);
   for (int i = 0; i < n; i++)
     made[i] = exp(shifted[i]);
-  rounding_skip(&l.noise, 1);
+  noise_skip(&l.noise, 1);
   err_block(&l, n, made, terms, &odd);
   if (!odd)
-    rounding_skip(noise, 2 * n);
+    noise_skip(noise, 2 * n);
   return !odd;
 }
 

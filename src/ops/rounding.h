@@ -10,12 +10,8 @@ struct rounding_turns {
   int of, place;
 };
 
-// arith_round on v[0..n). The source does not advance: rounding_skip, once all n * of numbers are taken.
+// arith_round on v[0..n). The source does not advance: noise_skip, once all n * of numbers are taken.
 void rounding_run(const struct arith *a, const struct noise *noise, struct rounding_turns turns, int64_t n, double *v);
-
-static inline void rounding_skip(struct noise *noise, int64_t numbers) {
-  noise->state += (uint64_t)numbers * 0x9E3779B97F4A7C15u;
-}
 
 // arith_round_ulps on v[0..n), one after the other.
 void rounding_ulps(const struct arith *a, struct noise *noise, double ulps, int64_t n, double *v);

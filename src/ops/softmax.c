@@ -91,7 +91,7 @@ static void tile_finish(struct softmax_tile *t) {
       for (int64_t i = 0; i < n; i++)
         made[i] = t->w->log ? t->lines[r][i] - by[r] : t->lines[r][i] / by[r];
       rounding_run(a, &t->noise[r], (struct rounding_turns){1, 0}, n, made);
-      rounding_skip(&t->noise[r], n);
+      noise_skip(&t->noise[r], n);
     }
     rows_store(&t->w->rows, t->w->y, (struct rows_piece){t->row, t->width, at, n}, t->made);
   }

@@ -33,7 +33,7 @@ static void give_back_stop(struct patience *p, int64_t now_ns) {
 }
 
 bool patience_lasts(struct patience *p, int64_t now_ns) {
-  struct thread_waits waits;
+  struct thread_figures waits;
   give_back_stop(p, now_ns);
   if (!p->noted && now_ns - p->start_ns >= p->limit_ns / NOTED_AFTER)
     note(p, now_ns);

@@ -18,7 +18,7 @@ struct patience {
   int64_t looked_ns;
   bool noted; // what follows, some time after the start: few calls take so long
   int64_t noted_ns, cpu_ns;
-  struct thread_waits waits;
+  struct thread_figures waits;
 };
 
 void patience_init(struct patience *p, pid_t pid, int64_t start_ns, int64_t limit_ns);

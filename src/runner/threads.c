@@ -71,24 +71,29 @@ static bool waits(pid_t pid, pid_t id, struct parking *out) {
   return n == 7 && number == SYS_futex && futex_waits(a);
 }
 
+static ssize_t read_memory(pid_t pid, uint64_t address, void *to, size_t bytes) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t got = fd >= 0 ? pread(fd, to, bytes, (off_t)address) : -1;
+  if (fd >= 0)
+    close(fd);
+  return got;
+}
+
 // Whether every word still has the value that its thread waits on. A process that is continued makes its futex calls
 // anew, so a thread whose word has changed meanwhile goes on at once, and nobody needs to wake it. So does one whose
 // word the process itself may not read, as /proc/PID/mem would.
 static bool words_hold(pid_t pid, const struct parking *at, int n) {
-  char path[64];
   bool hold = true;
-  snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
   for (int i = 0; i < n && hold; i++) {
     uint32_t word = ~at[i].value;
     const struct iovec here = {&word, sizeof word}, there = {(void *)(uintptr_t)at[i].address, sizeof word};
     ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
     if (got < 0 && (errno == ENOSYS || errno == EPERM)) // where a machine has no such call
-      got = pread(fd, &word, sizeof word, (off_t)at[i].address);
+      got = read_memory(pid, at[i].address, &word, sizeof word);
     hold = got == (ssize_t)sizeof word && word == at[i].value;
   }
-  if (fd >= 0)
-    close(fd);
   return hold;
 }
 
@@ -206,36 +211,12 @@ int64_t threads_ready_ns(pid_t pid, pid_t id) {
   return read_times(pid, id, &run, &waited) ? waited : 0;
 }
 
-void threads_wait_times(pid_t pid, struct thread_waits *out) {
-  if (!threads_list(pid, &out->of))
-    out->of.n = 0;
-  for (int i = 0; i < out->of.n; i++)
-    out->ns[i] = threads_ready_ns(pid, out->of.ids[i]);
-}
-
-// The most that a thread's figure has grown; of one that is new, all of it.
-static int64_t most_growth(const struct thread_set *before, const int64_t *was, const struct thread_set *after,
-                           const int64_t *is) {
-  int64_t most = 0;
-  for (int i = 0; i < after->n; i++) {
-    int64_t growth = is[i];
-    for (int k = 0; k < before->n; k++)
-      if (before->ids[k] == after->ids[i])
-        growth -= was[k];
-    most = growth > most ? growth : most;
-  }
-  return most;
-}
-
-int64_t threads_waited_ns(const struct thread_waits *before, const struct thread_waits *after) {
-  return most_growth(&before->of, before->ns, &after->of, after->ns);
-}
-
+// How often a thread has given up its processor so far; not asked of the first one.
 static int64_t switches_of(pid_t pid, pid_t id) {
   char path[96], line[256];
   long long n = 0;
   snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)pid, (int)id);
-  FILE *f = fopen(path, "re");
+  FILE *f = id == pid ? NULL : fopen(path, "re");
   while (f && fgets(line, sizeof line, f) && sscanf(line, "voluntary_ctxt_switches: %lld", &n) != 1)
     ;
   if (f)
@@ -243,14 +224,39 @@ static int64_t switches_of(pid_t pid, pid_t id) {
   return n;
 }
 
-void threads_switches(pid_t pid, struct thread_switches *out) {
+static void look(pid_t pid, int64_t figure_of(pid_t pid, pid_t id), struct thread_figures *out) {
   if (!threads_list(pid, &out->of))
     out->of.n = 0;
   for (int i = 0; i < out->of.n; i++)
-    out->n[i] = out->of.ids[i] == pid ? 0 : switches_of(pid, out->of.ids[i]);
+    out->figure[i] = figure_of(pid, out->of.ids[i]);
 }
 
-bool threads_stood_still(const struct thread_switches *before, const struct thread_switches *after) {
+// The most that a thread's figure has grown; of one that is new, all of it.
+static int64_t most_growth(const struct thread_figures *before, const struct thread_figures *after) {
+  int64_t most = 0;
+  for (int i = 0; i < after->of.n; i++) {
+    int64_t growth = after->figure[i];
+    for (int k = 0; k < before->of.n; k++)
+      if (before->of.ids[k] == after->of.ids[i])
+        growth -= before->figure[k];
+    most = growth > most ? growth : most;
+  }
+  return most;
+}
+
+void threads_wait_times(pid_t pid, struct thread_figures *out) {
+  look(pid, threads_ready_ns, out);
+}
+
+int64_t threads_waited_ns(const struct thread_figures *before, const struct thread_figures *after) {
+  return most_growth(before, after);
+}
+
+void threads_switches(pid_t pid, struct thread_figures *out) {
+  look(pid, switches_of, out);
+}
+
+bool threads_stood_still(const struct thread_figures *before, const struct thread_figures *after) {
   enum { CONTINUED_AND_STOPPED = 2 };
-  return most_growth(&before->of, before->n, &after->of, after->n) <= CONTINUED_AND_STOPPED;
+  return most_growth(before, after) <= CONTINUED_AND_STOPPED;
 }

@@ -38,28 +38,26 @@ int64_t threads_first_ns(pid_t pid);
 // For how long a thread of it has been ready to run so far and had no processor; 0 also where the kernel does not say.
 int64_t threads_ready_ns(pid_t pid, pid_t id);
 
-// For how long each thread has been ready to run so far and had no processor.
-struct thread_waits {
+// A figure of each thread; of.n is 0 where they cannot be listed.
+struct thread_figures {
   struct thread_set of;
-  int64_t ns[THREADS_MAX];
+  int64_t figure[THREADS_MAX];
 };
-void threads_wait_times(pid_t pid, struct thread_waits *out); // of.n is 0 where that cannot be known
+
+// For how long each has been ready to run so far and had no processor, in nanoseconds.
+void threads_wait_times(pid_t pid, struct thread_figures *out);
 
 // The longest time that one thread waited between two looks; one that is new has waited in all of its life.
-int64_t threads_waited_ns(const struct thread_waits *before, const struct thread_waits *after);
+int64_t threads_waited_ns(const struct thread_figures *before, const struct thread_figures *after);
 
 // How often each thread but the first has given up its processor so far.
-struct thread_switches {
-  struct thread_set of;
-  int64_t n[THREADS_MAX];
-};
-void threads_switches(pid_t pid, struct thread_switches *out);
+void threads_switches(pid_t pid, struct thread_figures *out);
 
 // Whether no thread has run code of its own between two looks at a stopped process, which was continued and stopped
 // again between them. A thread that waits in a futex goes back to sleep when it is continued, and is stopped: it gives
 // up its processor twice. One that another has just woken, on a word that nobody changed, seems to wait, too, but goes
 // on with its own code. It may look parked again at the next look only if it was woken again by one that has slept
 // more often than that, or that was itself woken just before; then processor time tells (runner/rest.h).
-bool threads_stood_still(const struct thread_switches *before, const struct thread_switches *after);
+bool threads_stood_still(const struct thread_figures *before, const struct thread_figures *after);
 
 #endif

@@ -194,22 +194,24 @@ void assay_kernel(const struct assay_args *a) {
 '''
 for name, causal in (("", 0), ("_causal", 1), ("_gqa", 1)):
     put(f"fusedops/attention/bf16_attention{name}", 1, f"#define CAUSAL {causal}\n" + ATT, ("LOWER", "ACC"))
+SUM_OF_ROW = '''    float most = -INFINITY, sum = 0;
+    for (int64_t d = 0; d < D; d++) {
+      const float v = LOW(LD(x + d)), m = fmaxf(most, v);
+      sum = ADD(most == m ? sum : sum * expf(most - m), expf(v - m));
+      most = m;
+    }
+'''
 put("fusedops/cross_entropy/bf16_cross_entropy", 1, '''
 void assay_kernel(const struct assay_args *a) {
   const int64_t R = a->inputs[0].dims[0], D = a->inputs[0].dims[1];
   const int64_t *t = a->inputs[1].data;
   for (int64_t r = 0; r < R; r++) {
     const uint16_t *x = (const uint16_t *)a->inputs[0].data + r * D;
-    float most = -INFINITY, sum = 0;
-    for (int64_t d = 0; d < D; d++) {
-      const float v = LOW(LD(x + d)), m = fmaxf(most, v);
-      sum = ADD(most == m ? sum : sum * expf(most - m), expf(v - m));
-      most = m;
-    }
+SUM_OF_ROW
     ST((uint16_t *)a->outputs[0].data + r, logf(sum) + (most - LOW(LD(x + t[r]))));
   }
 }
-''', ("LOWER", "ACC"))
+'''.replace("SUM_OF_ROW\n", SUM_OF_ROW), ("LOWER", "ACC"))
 LN = '''
 void assay_kernel(const struct assay_args *a) {
   const int64_t R = a->inputs[0].dims[0], D = a->inputs[0].dims[1];
@@ -255,17 +257,12 @@ void assay_kernel(const struct assay_args *a) {
   const int64_t R = a->inputs[0].dims[0], D = a->inputs[0].dims[1];
   for (int64_t r = 0; r < R; r++) {
     const uint16_t *x = (const uint16_t *)a->inputs[0].data + r * D;
-    float most = -INFINITY, sum = 0;
-    for (int64_t d = 0; d < D; d++) {
-      const float v = LOW(LD(x + d)), m = fmaxf(most, v);
-      sum = ADD(most == m ? sum : sum * expf(most - m), expf(v - m));
-      most = m;
-    }
+SUM_OF_ROW
     const float scale = 1 / sum;
     for (int64_t d = 0; d < D; d++) ST((uint16_t *)a->outputs[0].data + r * D + d, LOW(expf(LOW(LD(x + d)) - most) * scale));
   }
 }
-''', ("LOWER", "ACC"))
+'''.replace("SUM_OF_ROW\n", SUM_OF_ROW), ("LOWER", "ACC"))
 put("fusedops/swiglu/bf16_swiglu", 1, POINT.replace("EXPR", "const uint16_t *u = a->inputs[1].data; const float e = expf(-fabsf(v)), s = v < 0 ? e / (1 + e) : 1 / (1 + e); ST(y + i, LOW(v * s * LOW(LD(u + i))));"))
 put("fusedops/rotary/bf16_rotary", 1, '''
 void assay_kernel(const struct assay_args *a) {

@@ -36,14 +36,14 @@ static void run(const struct arith *a, int way, struct noise *noise, int n, doub
   switch (way) {
   case 0:
     rounding_run(a, noise, (struct rounding_turns){1, 0}, n, v);
-    rounding_skip(noise, a->exact ? 0 : n);
+    noise_skip(noise, a->exact ? 0 : n);
     break;
   case 1: // two numbers each: to the grid, then times two thirds and once more
     rounding_run(a, noise, (struct rounding_turns){2, 0}, n, v);
     for (int i = 0; i < n; i++)
       v[i] *= 2.0 / 3;
     rounding_run(a, noise, (struct rounding_turns){2, 1}, n, v);
-    rounding_skip(noise, a->exact ? 0 : 2 * n);
+    noise_skip(noise, a->exact ? 0 : 2 * n);
     break;
   case 2:
     rounding_ulps(a, noise, 2, n, v);

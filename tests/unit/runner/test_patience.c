@@ -101,7 +101,7 @@ static void waits_are_seen(void **state) {
     cpu++;
   pid_t pids[2] = {spin_on(cpu), spin_on(cpu)};
   assert_true(pids[0] > 0 && pids[1] > 0);
-  struct thread_waits before, after;
+  struct thread_figures before, after;
   threads_wait_times(pids[0], &before);
   int64_t waited = 0;
   for (int i = 0; i < 1000 && waited < 20000000; i++) {

@@ -146,7 +146,7 @@ static void who_parks_stands_still(void **state) {
   int odd = 0;
   pid_t second, pid = parked_child(false, &second);
   for (int i = 0; i < TIMES; i++) {
-    struct thread_switches before, after;
+    struct thread_figures before, after;
     threads_switches(pid, &before);
     assert_int_equal(before.of.n, 2);
     kill(pid, SIGCONT);
@@ -178,7 +178,7 @@ static void who_sleeps_in_between_does_not(void **state) {
   }
   assert_true(pid > 0);
   for (int i = 0; i < 200 && still; i++) { // a busy machine may give it no processor
-    struct thread_switches before, after;
+    struct thread_figures before, after;
     stop(pid);
     threads_switches(pid, &before);
     kill(pid, SIGCONT);
