@@ -60,6 +60,10 @@ bool address_map_reserve(struct address_map *m) {
 
 uint64_t address_map_next(struct address_map *m, uint64_t bytes) {
   uint64_t address = m->next_address;
+  if (record_next_address(address, bytes) >= RECORD_LAST_ADDRESS) {
+    address = m->first_address;
+    m->wrapped = true;
+  }
   m->next_address = record_next_address(address, bytes);
   return address;
 }
@@ -111,6 +115,14 @@ void address_map_renumber(struct address_map *m) {
   }
 }
 
+void address_map_begin(struct address_map *m) {
+  if (!m->wrapped && m->next_address - RECORD_FIRST_ADDRESS < (RECORD_LAST_ADDRESS - RECORD_FIRST_ADDRESS) / 2)
+    return;
+  m->next_address = m->first_address;
+  m->wrapped = false;
+  address_map_renumber(m);
+}
+
 // ---- what is found
 
 struct allocation *address_map_find(struct address_map *m, uint64_t real) {
@@ -160,5 +172,6 @@ bool address_map_is_mapping_end(struct address_map *m, uint64_t word) {
 }
 
 bool address_map_is_in_range(const struct address_map *m, uint64_t word) {
-  return word >= RECORD_FIRST_ADDRESS - RECORD_GAP_BYTES && word < m->next_address + RECORD_GAP_BYTES;
+  const uint64_t end = m->wrapped ? RECORD_LAST_ADDRESS : m->next_address;
+  return word >= RECORD_FIRST_ADDRESS - RECORD_GAP_BYTES && word < end + RECORD_GAP_BYTES;
 }

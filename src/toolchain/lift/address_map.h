@@ -58,8 +58,10 @@ struct address_map {
   size_t n_allocations, capacity;
   struct allocation tensors[LIFT_LOGS][RECORD_MAX_TENSORS]; // of the task, for each recording
   size_t n_tensors[LIFT_LOGS];
-  int log;               // the recording whose tensors can be used now
-  uint64_t next_address; // in the log, of what is allocated next
+  int log;                // the recording whose tensors can be used now
+  uint64_t next_address;  // in the log, of what is allocated next
+  uint64_t first_address; // where such addresses begin: after those of the task's tensors
+  bool wrapped;           // they have been given out once, and begin again
 };
 
 void address_map_release(struct address_map *m); // memory of the map itself; nothing is unmapped
@@ -78,7 +80,8 @@ void allocation_end(struct allocation *a, bool recording);
 
 // Room for one more allocation; false when memory is exhausted.
 bool address_map_reserve(struct address_map *m);
-// An address in the log for so many bytes. No address is ever given twice.
+// An address in the log for so many bytes. None is given twice, but for what ends before a recording begins: a search
+// for the fastest kernel allocates more often than there are addresses (65,000).
 uint64_t address_map_next(struct address_map *m, uint64_t bytes);
 // A copy of `a` becomes the last allocation. Returns NULL when memory is exhausted. Valid until the next one is added.
 struct allocation *address_map_add(struct address_map *m, const struct allocation *a);
@@ -92,6 +95,9 @@ void address_map_forget(struct address_map *m, void (*kept)(void *arg, const str
 // Another workload begins: what lives gets new addresses in the log, in order, and nothing is left over. To be called
 // after address_map_forget.
 void address_map_renumber(struct address_map *m);
+// A recording begins: where less than half of the addresses are left, what lives is numbered from the first one on. To
+// be called after address_map_forget.
+void address_map_begin(struct address_map *m);
 
 // ---- what is found
 

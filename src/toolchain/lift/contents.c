@@ -29,6 +29,7 @@ void lift_begin_contents(struct lift *l) {
   (void)l->driver.cu->cuCtxSynchronize();
   lift_forget_words(l);
   lift_forget_freed(l);
+  address_map_begin(&l->memory);
   for (size_t i = 0; i < l->memory.n_allocations; i++) { // all of them are live
     struct allocation *a = &l->memory.allocations[i];
     base_free(a->content);

@@ -12,7 +12,8 @@
 #define EXPORTED __attribute__((visibility("default")))
 
 // CUPTI's callback and PyTorch's allocator have no other way to their state.
-static struct lift lift = {.lock = PTHREAD_MUTEX_INITIALIZER, .memory.next_address = RECORD_FIRST_ADDRESS};
+static struct lift lift = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                           .memory = {.next_address = RECORD_FIRST_ADDRESS, .first_address = RECORD_FIRST_ADDRESS}};
 // Set while this thread is in here: what we ask the driver for is not the program's.
 static _Thread_local bool inside;
 
@@ -135,7 +136,8 @@ static const char *open_log(int i, int request_fd, int log_fd) {
     return "the judge's files cannot be mapped";
   *lift.logs[i] = (struct record_header){.magic = RECORD_MAGIC, .stage = RECORD_STARTED};
   const char *why = map_tensors(lift.requests[i], i);
-  lift.memory.next_address = lift.requests[i]->first_free;
+  lift.memory.next_address = lift.memory.first_address = lift.requests[i]->first_free;
+  lift.memory.wrapped = false;
   return why;
 }
 

@@ -20,7 +20,7 @@ static const uint64_t ELSEWHERE = UINT64_C(0x7f0000000000); // where programs ha
 
 static void setup(struct address_map *m) {
   memset(m, 0, sizeof *m);
-  m->next_address = FIRST;
+  m->next_address = m->first_address = FIRST;
 }
 
 // Own memory of so many bytes, where the driver maps it `moved` bytes away from the log's address.
@@ -226,6 +226,33 @@ static void addresses_of_the_log(void **state) {
   assert_true(address_map_is_in_range(&m, m.next_address + RECORD_GAP_BYTES - 1));
   assert_false(address_map_is_in_range(&m, m.next_address + RECORD_GAP_BYTES));
   assert_false(address_map_is_in_range(&m, ELSEWHERE));
+}
+
+// Those that are used up begin again, and what lives when a recording begins has addresses of its own then.
+static void addresses_that_are_used_up(void **state) {
+  (void)state;
+  struct address_map m;
+  setup(&m);
+  m.first_address = m.next_address = FIRST + RECORD_GAP_BYTES; // after the task's tensors
+  add_own(&m, 1000, 0);
+  uint64_t before = m.allocations[0].address;
+  address_map_begin(&m);
+  assert_int_equal(m.allocations[0].address, before);
+  for (int i = 0; !m.wrapped; i++) {
+    uint64_t address = address_map_next(&m, 4096);
+    assert_true(i < 100000 && address >= m.first_address && address + 4096 < RECORD_LAST_ADDRESS);
+  }
+  assert_true(address_map_is_in_range(&m, RECORD_LAST_ADDRESS - RECORD_GAP_BYTES)); // it has been given out
+  add_foreign(&m, ELSEWHERE, 5000);
+  address_map_begin(&m);
+  assert_false(m.wrapped);
+  assert_int_equal(m.allocations[0].address, m.first_address);
+  assert_int_equal(m.allocations[1].address, record_next_address(m.first_address, 1000));
+  assert_int_equal(m.next_address, record_next_address(m.allocations[1].address, 5000));
+  m.next_address = FIRST + (RECORD_LAST_ADDRESS - FIRST) / 2; // fewer than a recording may take are left
+  address_map_begin(&m);
+  assert_int_equal(m.next_address, record_next_address(m.allocations[1].address, 5000));
+  address_map_release(&m);
 }
 
 // Around own memory and tensors, addresses are recognised up to the gap's end; around others' they are not.
@@ -448,6 +475,7 @@ int main(void) {
       cmocka_unit_test(uses),
       cmocka_unit_test(translation),
       cmocka_unit_test(addresses_of_the_log),
+      cmocka_unit_test(addresses_that_are_used_up),
       cmocka_unit_test(gaps),
       cmocka_unit_test(memory_in_a_gap),
       cmocka_unit_test(tensors),
