@@ -8,9 +8,7 @@
 #include "base/file.h"
 #include "cli/maker.h"
 
-// What stands above the kernel's source: the effort, and where the search writes its log. What stands below prints the
-// log once a call has returned, since the folder it is in is gone with the process. Of a long one the beginning and the
-// rows that were faster than all before are kept; a row's number is the configuration's.
+// What stands above the kernel's source: the effort, and where the search writes its log.
 static const char above[] =
     "import os\n"
     "os.environ[\"HELION_AUTOTUNE_EFFORT\"] = \"%s\"\n"
@@ -18,19 +16,8 @@ static const char above[] =
     "os.environ[\"HELION_AUTOTUNE_RANDOM_SEED\"] = \"%llu\"\n"
     "os.environ[\"HELION_AUTOTUNE_LOG\"] = os.path.join(os.environ.get(\"TMPDIR\", \"/tmp\"), \"search\")\n"
     "os.environ[\"HELION_AUTOTUNE_LOG_LEVEL\"] = os.environ[\"HELION_AUTOTUNE_PROGRESS_BAR\"] = \"0\"\n"
-    "# -- what stands above and below is of the maker `helion`\n";
-static const char below[] =
-    "\n# --\n"
-    "def _told(forward):\n"
-    "    def told(self, *tensors):\n"
-    "        result, path = forward(self, *tensors), os.environ[\"HELION_AUTOTUNE_LOG\"] + \".csv\"\n"
-    "        if os.path.exists(path):\n"
-    "            with open(path) as file:\n"
-    "                print(file.read()[:40000], flush=True)\n"
-    "            os.remove(path)\n"
-    "        return result\n"
-    "    return told\n\n\n"
-    "ModelNew.forward = _told(ModelNew.forward)\n";
+    "# -- what stands above is of the maker `helion`\n";
+extern const char code_helion_log[]; // helion_log.py, which stands below
 
 static bool takes(const char *source, size_t n) {
   static const char word[] = "import helion";
@@ -74,7 +61,7 @@ static enum assay_status write_kernel(const struct maker_request *r, const char 
   const struct assay_judge_options *o = &r->judging->options;
   buf_printf(&text, above, effort, budget, o->seed ? (unsigned long long)o->seed % 1000000 : 1ULL);
   buf_append(&text, source, n);
-  buf_puts(&text, below);
+  buf_printf(&text, "\n\n%s", code_helion_log);
   base_free(source);
   status = buf_status(&text, err);
   snprintf(out->file, sizeof out->file, "%s/helion.py", r->folder);

@@ -59,6 +59,7 @@ static enum store_trial_status status_of(const char *text) {
     const char *text;
     enum store_trial_status status;
   } known[] = {{"ok", STORE_TRIAL_OK},
+               {"chosen", STORE_TRIAL_SUMMARY}, // cli/helion_log.py
                {"success", STORE_TRIAL_OK},
                {"timeout", STORE_TRIAL_TIMEOUT},
                {"compile_error", STORE_TRIAL_COMPILE_ERROR},
@@ -111,9 +112,10 @@ static enum assay_status put_row(struct tune_log_reader *r, struct reading *g, c
   // The row is written when the configuration is done: it began so much earlier.
   int64_t since_ns = (int64_t)(since_of(g, cells[RUN_ID], at_s, compile_s) * 1e9);
   t.start_ns = since_ns > t.compile_ns ? since_ns - t.compile_ns : 0;
-  if (t.status == STORE_TRIAL_OK && ms > 0 && isfinite(ms))
+  bool timed = t.status == STORE_TRIAL_OK || t.status == STORE_TRIAL_SUMMARY;
+  if (timed && ms > 0 && isfinite(ms))
     t.tuner_ns = ms * 1e6;
-  else if (t.status == STORE_TRIAL_OK)
+  else if (timed)
     t.status = STORE_TRIAL_FAILED;
   return tune_log_emit(r, &t, err);
 }

@@ -6,7 +6,10 @@ source knows, and one class ModelNew; what interpreted.py makes of it is Python,
 usage: check_files.py ASSAY SOURCE
 """
 import ast
+import contextlib
+import csv
 import glob
+import io
 import json
 import os
 import re
@@ -49,8 +52,50 @@ def look_at(path, tool):
     return named
 
 
+def printed_log(log):
+    """What the text below a Helion kernel prints once its call has returned, whose search wrote this log."""
+    with open(os.path.join(root, "src/cli/helion_log.py"), encoding="utf-8") as file:
+        text = file.read()
+
+    class ModelNew:
+        def forward(self, x):
+            return 2 * x
+    out = io.StringIO()
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(out):
+        exec(compile(text, "helion_log.py", "exec"), {"ModelNew": ModelNew})
+        os.environ["HELION_AUTOTUNE_LOG"] = os.path.join(folder, "search")
+        with open(os.path.join(folder, "search.csv"), "w", encoding="utf-8") as file:
+            file.write(log)
+        check([ModelNew().forward(x) for x in (3, 4)] == [6, 8], "helion_log.py", "changes what a call returns")
+        check(os.listdir(folder) == [], "helion_log.py", "leaves the log, which the next call would print again")
+    return out.getvalue()
+
+
+def look_at_logs():
+    """Of two searches, and of a long one."""
+    with open(os.path.join(root, "tests/tuning/logs/helion_two.csv"), encoding="utf-8") as file:
+        lines = printed_log(file.read().rpartition("r2,5.00")[0]).splitlines()
+    told = [(row["run_id"], row["timestamp_s"], row["status"], row["config"][:26]) for row in csv.DictReader(lines)]
+    expected = [("r1", "2.00", "ok", "Config(block_sizes=[32], n"), ("r1", "9.00", "peer_compilation_fail", "ab"),
+                ("r1", "10.00", "ok", "Config(block_sizes=[64], n"), ("r1", "10.00", "deduplicated", "ad"),
+                ("r1", "10.00", "chosen", "Config(block_sizes=[64], n"), ("r2", "1.50", "ok", "Config(block_sizes=[32], n"),
+                ("r2", "4.00", "ok", "Config(block_sizes=[128], "),
+                ("r2", "4.00", "chosen", "Config(block_sizes=[128], ")]
+    check(told == expected, "helion_two.csv", f"is told as {told}")
+    head, config = "run_id,timestamp_s,config_id,generation,status,perf_ms,compile_time_s,config\n", "x" * 400
+    rows = [f'{"c" * 64},{i}.50,{i:016x},1,{status},{time},0.25,"Config({config})"\n' for i in range(1500)
+            for status, time in (("started", ""), ("ok", f"{2 - (i % 50 == 0) * i / 1000:.6f}"))]
+    text = printed_log(head + "".join(rows))
+    told = list(csv.DictReader(text.splitlines()))
+    check(len(text) < 50000, "a long log", f"is {len(text)} characters")
+    check(len([row for row in told if row["config"] == f"Config({config})"]) == 30 + 1 and told[-1]["status"] == "chosen" and
+          told[-1]["perf_ms"] == "0.550000", "a long log", "lacks configurations that were faster than all before")
+    check(len(told) > 500, "a long log", f"has {len(told)} rows of 1500")
+
+
 def main():
     files = 0
+    look_at_logs()
     for tool in "triton", "helion":
         folder = os.path.join(root, "kernels/fusedops", tool)
         with tempfile.TemporaryDirectory() as out:

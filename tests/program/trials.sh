@@ -52,6 +52,9 @@ expect 0 "^75.5 \[\[20.0, 200000.0, 'block_sizes=\[64, 32\], num_warps=4'\], \[4
 expect 0 "6 trials read" "$assay" trials --read "$logs/helion_two.csv" --run two --task i --workload k two
 expect 0 "^helion compile_error 1, helion duplicate 1, helion ok 4$" statuses two
 expect 0 "^14.0 \[\[2.0, 1\], \[10.0, 3\], \[14.0, 6\]\]$" curve two "c['seconds'], [[p['seconds'], p['tried']] for p in c['curve']]"
+# What a kernel of the maker helion prints of its search: the configurations that were no faster than one before by their numbers.
+expect 0 "4 trials read" "$assay" trials --read "$logs/helion_told.csv" --run told --task i --workload m told
+expect 0 "^helion compile_error 1, helion ok 2, helion summary 1$" statuses told
 # Inductor's coordinate descent: what its heuristics list, then what the descent tries, by the prefix's clock past midnight; what was tried before is
 # no trial, what is no better has no time. Without the prefix there are no moments, and a line that is cut off is nothing.
 expect 0 "5 trials read" "$assay" trials --read "$logs/inductor_descent.log" --run descent --task i --workload l descent

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+# -- what stands from here on is of the maker `helion`: once a call has returned, its search's log is printed, since the folder
+# that it is in goes with the process
+
+
+def _told(forward):
+    import csv
+    import io
+    import os
+    room = 40000  # characters: a worker's text has little more
+
+    def last_rows(path):
+        """Each configuration's last row: those before say that it was begun."""
+        rows = {}
+        with open(path, newline="") as file:
+            for row in csv.DictReader(file):
+                key = row.get("run_id"), row.get("config_id") or row.get("config_index") or len(rows)
+                rows.pop(key, None)  # in the order of their ends
+                rows[key] = row
+        return list(rows.values())
+
+    def milliseconds(row):
+        """A configuration's time; infinite, if it has none."""
+        try:
+            return float(row["perf_ms"]) if row["status"] in ("ok", "success") else float("inf")
+        except (TypeError, ValueError):
+            return float("inf")
+
+    def line(row, status, config):
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerow(
+            [(row.get("run_id") or "")[:6], row["timestamp_s"], status, row["perf_ms"], row["compile_time_s"], config])
+        return text.getvalue()
+
+    def shortened(rows):
+        """A row a configuration. Those that were faster than all before are written out; then which one was chosen."""
+        lines, left = ["run_id,timestamp_s,status,perf_ms,compile_time_s,config\n"], room
+        for i, row in enumerate(rows):
+            if i == 0 or row.get("run_id") != rows[i - 1].get("run_id"):
+                best = None
+            better = milliseconds(row) < (milliseconds(best) if best else float("inf"))
+            best = row if better else best
+            text = line(row, row["status"], row["config"] if better else (row.get("config_id") or str(i))[:6])
+            if better or len(text) < left // 2:  # the other half is for better ones
+                lines.append(text)
+                left -= len(text)
+            if best and (i + 1 == len(rows) or rows[i + 1].get("run_id") != row.get("run_id")):
+                lines.append(line({**best, "timestamp_s": row["timestamp_s"]}, "chosen", best["config"]))
+        return "".join(lines)
+
+    def told(self, *tensors):
+        result, path = forward(self, *tensors), os.environ["HELION_AUTOTUNE_LOG"] + ".csv"
+        if os.path.exists(path):
+            print(shortened(last_rows(path)), flush=True)
+            os.remove(path)
+        return result
+    return told
+
+
+ModelNew.forward = _told(ModelNew.forward)
