@@ -9,8 +9,9 @@
 // milliseconds.
 static const double SLOW_PART = 1.5, SLOW_NS = 100000;
 
-// No GPU takes so long to wake, and no host is late so often.
-static const int64_t BUSY_NS = 100000000;
+// No GPU takes so long to wake, and no host is late so often. What a process that was stopped while it was recorded has
+// queued (a whole model's kernels) runs on for less.
+static const int64_t BUSY_NS = 1000000000;
 
 // The work of a process that was killed is gone from a GPU within milliseconds. What comes after this is another's, who
 // may well rest in between.

@@ -28,7 +28,7 @@ struct gpu_probe {
 };
 
 // Before a call, while the process is frozen: runs large probes until one is not slow. *slow: the first was slow, so
-// the time of the call must not be used. *busy: all were slow, for a tenth of a second.
+// the time of the call must not be used. *busy: all were slow, for a second.
 enum assay_status gpu_probe_before(struct gpu_probe *p, bool *slow, bool *busy, int64_t *ns, struct assay_error *err);
 
 // After a call: runs small probes until one is not slow. *end_ns (clock_monotonic_ns): when the work ended that made

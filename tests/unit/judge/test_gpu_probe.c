@@ -71,7 +71,7 @@ static void what_goes_on_and_on_is_somebodys(void **state) {
   int64_t start_ns = clock_monotonic_ns();
   assert_int_equal(look((struct script){.us = {2000}}, 200, &n), BUSY);
   assert_true(n > 1);
-  assert_true(clock_monotonic_ns() - start_ns >= 100000000);
+  assert_true(clock_monotonic_ns() - start_ns >= 1000000000);
 }
 
 static void a_call_ends_with_the_last_slow_one(void **state) {
