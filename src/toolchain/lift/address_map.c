@@ -85,6 +85,17 @@ struct allocation *address_map_add_foreign(struct address_map *m, uint64_t real,
   return address_map_add(m, &a);
 }
 
+struct allocation *address_map_take_kept(struct address_map *m, uint64_t bytes) {
+  for (size_t i = m->n_allocations; i-- > 0;) {
+    struct allocation *a = &m->allocations[i];
+    if (a->life != ALLOCATION_KEPT || a->owner != ALLOCATION_OWN || a->bytes != bytes)
+      continue;
+    a->life = ALLOCATION_NEW;
+    return a;
+  }
+  return NULL;
+}
+
 void address_map_free_range(struct address_map *m, uint64_t real, uint64_t bytes) {
   for (size_t i = 0; i < m->n_allocations; i++) {
     struct allocation *a = &m->allocations[i];

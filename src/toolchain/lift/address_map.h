@@ -35,7 +35,8 @@ enum allocation_life {
   ALLOCATION_NEW,    // live, and allocated since the recording began
   ALLOCATION_BEFORE, // live, and allocated before
   ALLOCATION_LOST,   // allocated before, and freed by another owner since
-  ALLOCATION_KEPT,   // allocated before, and freed by PyTorch while recording: mapped until the next recording begins
+  ALLOCATION_KEPT, // freed by PyTorch while recording, and allocated before, or while warming up: mapped until the next
+                   // recording begins
 };
 
 // What the recording did with it so far. A write counts as a use.
@@ -88,6 +89,8 @@ struct allocation *address_map_add(struct address_map *m, const struct allocatio
 // The same for memory of others, with the next address of the log.
 struct allocation *address_map_add_foreign(struct address_map *m, uint64_t real, uint64_t bytes,
                                            enum allocation_owner owner, enum allocation_life life);
+// Own memory of just so many bytes that was freed and is still mapped; it lives again. NULL: there is none.
+struct allocation *address_map_take_kept(struct address_map *m, uint64_t bytes);
 // Others have memory at this range now: what they had there before was freed unseen.
 void address_map_free_range(struct address_map *m, uint64_t real, uint64_t bytes);
 // Removes what is not live. `kept` is called for every allocation that is still mapped and has to be unmapped.

@@ -46,6 +46,7 @@ struct lift {
   pthread_mutex_t lock;
   struct lift_driver driver;
   enum lift_mode mode;
+  bool warming; // the workload's first calls, before anything is looked at: memory is given again
   struct record_header *logs[LIFT_LOGS]; // the judge's files; NULL before the first workload
   const struct record_request *requests[LIFT_LOGS];
   struct address_map memory;
@@ -111,6 +112,8 @@ bool lift_map_tensor(struct lift *l, const struct record_tensor *t, struct alloc
 void lift_unmap(struct lift *l, const struct allocation *a);
 // Forgets what was freed, and unmaps what was kept.
 void lift_forget_freed(struct lift *l);
+// From here on no memory is given twice, and all that was freed is gone.
+void lift_stop_warming(struct lift *l);
 
 // ---- contents.c
 

@@ -54,6 +54,12 @@ void lift_forget_freed(struct lift *l) {
   address_map_forget(&l->memory, unmap_kept, l);
 }
 
+void lift_stop_warming(struct lift *l) {
+  if (l->warming && l->driver.cu->cuCtxSynchronize() == CUDA_SUCCESS)
+    lift_forget_freed(l);
+  l->warming = false;
+}
+
 // ---- addresses
 
 static uint64_t *asked_place(struct lift *l, uint64_t word) {
@@ -145,12 +151,34 @@ void lift_foreign_free(struct lift *l, uint64_t address) {
   allocation_end(a, l->mode == LIFT_RECORDING);
 }
 
+// While warming up, memory of that size which the program freed: to map some takes a millisecond, and a search for the
+// fastest kernel allocates ten thousands of times.
+static uint64_t malloc_again(struct lift *l, uint64_t bytes) {
+  const struct allocation *a = l->warming ? address_map_take_kept(&l->memory, bytes) : NULL;
+  return a ? a->real : 0;
+}
+
+// Maps memory; where there is none, what is only kept goes first.
+static bool map_or_drop_kept(struct lift *l, uint64_t address, uint64_t bytes, struct allocation *out) {
+  const bool before = l->out_of_memory;
+  if (map(l, address, bytes, out))
+    return true;
+  if (!l->warming || l->driver.cu->cuCtxSynchronize() != CUDA_SUCCESS)
+    return false;
+  lift_forget_freed(l);
+  l->out_of_memory = before;
+  return map(l, address, bytes, out);
+}
+
 uint64_t lift_malloc(struct lift *l, uint64_t bytes) {
   struct allocation a;
+  uint64_t again = malloc_again(l, bytes);
+  if (again)
+    return again;
   bool room = address_map_reserve(&l->memory);
   uint64_t rounded = (bytes + RECORD_PYTORCH_BYTES - 1) / RECORD_PYTORCH_BYTES * RECORD_PYTORCH_BYTES;
   uint64_t address = address_map_next(&l->memory, rounded);
-  if (!room || !map(l, address, bytes, &a))
+  if (!room || !map_or_drop_kept(l, address, bytes, &a))
     return 0;
   (void)address_map_add(&l->memory, &a); // there is room
   log_alloc(l, address, rounded);
@@ -158,15 +186,19 @@ uint64_t lift_malloc(struct lift *l, uint64_t bytes) {
 }
 
 // The addresses are never used again, so that a pointer to freed memory differs from all others. The memory goes back
-// when nothing can use it any more. While a graph is captured that cannot be waited for, and the memory stays mapped.
-static void give_back(struct lift *l, const struct allocation *a, CUstream stream) {
+// when nothing can use it any more, or is kept for the next call of a warm-up. While a graph is captured that cannot be
+// waited for, and the memory stays mapped.
+static void give_back(struct lift *l, struct allocation *a, CUstream stream) {
   const struct lift_driver *d = &l->driver;
   int capturing = 0;
   if (d->cuStreamIsCapturing && (d->cuStreamIsCapturing(stream, &capturing) != CUDA_SUCCESS || capturing))
     return;
   if (d->cu->cuCtxSynchronize() != CUDA_SUCCESS)
     return;
-  lift_unmap(l, a);
+  if (l->warming)
+    a->life = ALLOCATION_KEPT;
+  else
+    lift_unmap(l, a);
 }
 
 void lift_free(struct lift *l, uint64_t address, CUstream stream) {

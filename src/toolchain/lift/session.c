@@ -145,6 +145,7 @@ const char *assay_lift_open(int request_a, int log_a, int request_b, int log_b) 
   const int requests[] = {request_a, request_b}, logs[] = {log_a, log_b};
   inside = true; // without the lock
   lift.out_of_memory = lift.logs_held = false;
+  lift.warming = true;
   const char *why = lift_driver_open(&lift.driver, &lift.err);
   if (!why)
     unmap_workload();
@@ -178,6 +179,8 @@ void assay_lift_look(int on) {
   bool was_inside;
   struct lift *l = lift_enter(&was_inside);
   lift_forget_words(l);
+  if (on)
+    lift_stop_warming(l);
   l->mode = on ? LIFT_LOOKING : LIFT_IDLE;
   lift_leave(was_inside);
 }
@@ -185,6 +188,7 @@ void assay_lift_look(int on) {
 void assay_lift_begin(int log) {
   bool was_inside;
   struct lift *l = lift_enter(&was_inside);
+  lift_stop_warming(l);
   l->memory.log = log;
   log_writer_begin(&l->writer);
   stream_table_begin(&l->streams);

@@ -417,6 +417,63 @@ static void a_search_before_the_recording(void **state) {
   teardown(&f);
 }
 
+static uint64_t take_and_free(size_t bytes) {
+  uint64_t address = take(bytes);
+  assay_lift_free((void *)(uintptr_t)address, (ssize_t)bytes, 0, NULL);
+  return address;
+}
+
+// Mapping takes a millisecond: a warm-up's calls get the same memory again. What is recorded gets none twice.
+static void memory_of_the_warm_up(void **state) {
+  (void)state;
+  struct fixture f;
+  setup(&f);
+  lift->warming = true; // as assay_lift_open
+  uint64_t a = take_and_free(4 * N), held = take(512), b = take_and_free(4 * N);
+  assert_int_equal(a, b);
+  assert_int_not_equal(take_and_free(4 * N + 4), a); // of another size
+  assert_int_equal(take(4 * N), a);
+  assert_int_not_equal(take(4 * N), a); // it is held
+  assert_true(assay_lift_is_new(held, 512));
+  size_t n = lift->memory.n_allocations;
+  assay_lift_free((void *)(uintptr_t)a, 4 * N, 0, NULL);
+  crowded = true;
+  assert_int_equal(take(1 << 20), 0); // what was kept went first
+  assert_true(lift->out_of_memory && lift->memory.n_allocations < n);
+  crowded = lift->out_of_memory = false;
+  b = take_and_free(4 * N);
+  assay_lift_look(1);
+  assert_int_not_equal(take(4 * N), b);
+  assay_lift_look(0);
+  b = take_and_free(4 * N);
+  assert_int_not_equal(take_and_free(4 * N), b);
+  assay_lift_begin(0);
+  scale(f.x, f.y);
+  assert_null(assay_lift_end());
+  expect_steps(&f, "  0  scale<<<4, 256>>>(x, y, 1000)\n");
+  teardown(&f);
+}
+
+// A graph that is captured uses its memory whenever it is replayed.
+static bool captures;
+static enum cu_result is_capturing(CUstream stream, int *capturing) {
+  (void)stream;
+  *capturing = captures;
+  return CUDA_SUCCESS;
+}
+static void memory_of_a_graph(void **state) {
+  (void)state;
+  struct fixture f;
+  setup(&f);
+  lift->warming = true;
+  lift->driver.cuStreamIsCapturing = is_capturing;
+  captures = true;
+  uint64_t of_graph = take_and_free(4 * N);
+  captures = false;
+  assert_int_not_equal(take_and_free(4 * N), of_graph);
+  teardown(&f);
+}
+
 static void memory_elsewhere(void **state) {
   moved = (uint64_t)1 << 44;
   a_fresh_result_is_the_output(state);
@@ -1376,7 +1433,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_fresh_result_is_the_output),
       cmocka_unit_test(work_of_every_kind),
-      cmocka_unit_test(a_search_before_the_recording),
       cmocka_unit_test(memory_elsewhere),
       cmocka_unit_test(memory_that_is_not_there_is_remembered),
       cmocka_unit_test(memory_is_rounded),
@@ -1405,6 +1461,9 @@ int main(void) {
       cmocka_unit_test(workload_after_workload),
       cmocka_unit_test(workspaces),
       cmocka_unit_test(shares),
+      cmocka_unit_test(memory_of_the_warm_up),
+      cmocka_unit_test(memory_of_a_graph),
+      cmocka_unit_test(a_search_before_the_recording),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
