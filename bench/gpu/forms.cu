@@ -88,22 +88,47 @@ template <int WIDTH, int GROUPS, int KEYS, int STAGES, int CAUSAL> static int go
 }
 #define FORMS(X) X(128, 2, 128, 2, 0) X(128, 2, 128, 2, 1) X(64, 3, 128, 3, 0) X(64, 3, 128, 3, 1) X(64, 2, 128, 4, 1)
 #elif defined(FP8)
-template <int BM, int, int, int, int STAGES> static int go(const request *r) {
+template <int BM, int S> struct kernel_of {
+  enum { TURNED = 0, STAGES = S };
+  static const void *get() { return (const void *)matmul<BM, S>; }
+};
+template <int S> struct kernel_of_turned {
+  enum { TURNED = 1, STAGES = S };
+};
+template <> struct kernel_of<160, -5> : kernel_of_turned<5> {
+  static const void *get() { return (const void *)matmul_turned<160, 5>; }
+};
+template <> struct kernel_of<192, -4> : kernel_of_turned<4> {
+  static const void *get() { return (const void *)matmul_turned<192, 4>; }
+};
+
+// S: the stages; below zero b is turned beforehand, which is part of the time.
+template <int BM, int, int, int, int S> static int go(const request *r) {
+  enum { TURNED = kernel_of<BM, S>::TURNED, STAGES = kernel_of<BM, S>::STAGES };
   static CUtensorMap maps[3];
+  static unsigned char *turned;
   int M = r->dims[0], K = r->dims[1], N = r->dims[2], tiles = (M + BM - 1) / BM * ((N + ACROSS - 1) / ACROSS);
-  const void *kernel = (const void *)matmul<BM, STAGES>;
+  const void *kernel = kernel_of<BM, S>::get();
   if (r->prepare) {
+    cudaFree(turned);
+    turned = NULL;
+    if (TURNED)
+      cudaMalloc((void **)&turned, (size_t)K * N);
     maps[0] = encode_bytes(r->in[0], 0, M, K, BM, 1);
-    maps[1] = encode_bytes(r->in[1], 0, K, N, BK, 1);
+    maps[1] = TURNED ? encode_bytes(turned, 0, N, K, ACROSS, 1) : encode_bytes(r->in[1], 0, K, N, BK, 1);
     maps[2] = encode(r->out, 0, M, N, 32);
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, form<BM, STAGES>::SHARED);
   }
+  if (TURNED)
+    turn<<<dim3((N + 127) / 128, (K + 127) / 128), 256, 0, r->stream>>>((const unsigned char *)r->in[1], turned, K, N);
   void *args[] = {maps, maps + 1, maps + 2, &M, &K, &N};
   cudaLaunchConfig_t config = {};
   config.stream = r->stream;
   return launch(&config, tiles < 132 ? tiles : 132, 128 + 128 * GROUPS, form<BM, STAGES>::SHARED, 1, kernel, args);
 }
-#define FORMS(X) X(64, 2, 1, 1, 8) X(96, 2, 1, 1, 6) X(128, 2, 1, 1, 6) X(160, 2, 1, 1, 5)
+#define FORMS(X)                                                                                                       \
+  X(64, 2, 1, 1, 8)                                                                                                    \
+  X(96, 2, 1, 1, 6) X(128, 2, 1, 1, 6) X(160, 2, 1, 1, 5) X(160, 2, 1, 1, -5) X(192, 2, 1, 1, -4)
 #else
 template <int BM, int GROUPS, int SHARE, int SPLIT, int STAGES> static int go(const request *r) {
   typedef form<BM, GROUPS, SHARE, SPLIT, STAGES> F;
@@ -147,8 +172,8 @@ template <int BM, int GROUPS, int SHARE, int SPLIT, int STAGES> static int go(co
   X(144, 2, 1, 1, 5)                                                                                                   \
   X(160, 2, 1, 1, 5)                                                                                                   \
   X(176, 2, 1, 1, 5)                                                                                                   \
-  X(208, 2, 1, 1, 4) X(224, 2, 1, 1, 4) X(240, 2, 1, 1, 4) X(176, 2, 2, 1, 4) X(208, 2, 2, 1, 4) X(224, 2, 2, 1, 4)    \
-      X(240, 2, 2, 1, 4)
+  X(208, 2, 1, 1, 4)                                                                                                   \
+  X(224, 2, 1, 1, 4) X(240, 2, 1, 1, 4) X(176, 2, 2, 1, 4) X(208, 2, 2, 1, 4) X(224, 2, 2, 1, 4) X(240, 2, 2, 1, 4)
 #endif
 #endif
 

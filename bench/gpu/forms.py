@@ -3,7 +3,7 @@
 """Forms of the products and of attention in kernels/fusedops beside PyTorch's libraries: bench/gpu/forms.py OUT.json [KIND]...
 
 KIND: matmul (the thirty published shapes and 8192 cubed, beside cuBLAS), fp8 (these and four of DeepGEMM's, beside
-cuBLASLt where b lies column by column, and beside a product in bf16 of what is cast), gelu (the five, beside addmm and
+cuBLASLt where b lies column by column or is turned in each call, and beside a product in bf16 of what is cast), gelu (the five, beside addmm and
 GELU), attention (beside cuDNN's and FlashAttention's, as PyTorch has them). Each form is checked once against single precision. Times are
 medians of fifteen, in turn over all forms and libraries, each after 256 MB were written, less that between two events
 with nothing between them: microseconds. For matmul the times of a form are fitted, as a launch, a time for each slice of
@@ -117,6 +117,7 @@ def fp8_case(library, dims):
     for fast in (False, True):
         found["cublaslt, fast sums" if fast else "cublaslt"] = lambda fast=fast: torch._scaled_mm(
             a, columns, one, one, out_dtype=torch.bfloat16, use_fast_accum=fast)
+    found["cublaslt, b turned in each call"] = lambda: torch._scaled_mm(a, b.t().contiguous().t(), one, one, out_dtype=torch.bfloat16, use_fast_accum=False)
     found["torch, cast"] = lambda: torch.matmul(a.bfloat16(), b.bfloat16())
     return found
 

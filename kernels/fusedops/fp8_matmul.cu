@@ -13,14 +13,16 @@
 //                after each slice they are added to others in single precision, while the other group multiplies
 //   writing      by way of a small ring in shared memory, from where the copy engine takes it
 //   form         what a form takes is about a launch, and for each round of tiles a time for each slice and one for the
-//                end (ns0, ns1, ...)
+//                end (ns0, ns1, ...; those of b turned fitted to times on an H200)
+//   turned       for large products b is turned beforehand, in a launch of its own: then both factors are read from
+//                shared memory, as the tensor core is fastest, and sums are of columns in their order
 // The copy engine wants rows of a multiple of 16 bytes: other shapes go to a plain kernel.
 // TURNS: the groups of warps give work to the tensor core in turn. HALVES: a slice is multiplied in so many parts of
 // the tile's rows, and one is added up while the next is multiplied.
 // assay: tune TURNS 0,1
 // assay: tune HALVES 1,2
 // FORM: the form that is thought to be fastest (0), or one of them whatever the shape.
-// assay: tune FORM 0,1,2,3,4
+// assay: tune FORM 0,1,2,3,4,5,6
 // assay: constraint TURNS + FORM == 0 && HALVES == 1 || K % 16 == 0 && N % 16 == 0
 // assay: let whole = K % 16 == 0 && N % 16 == 0
 // assay: let tiles0 = ceil_div(M, 64) * ceil_div(N, 128)
@@ -31,13 +33,20 @@
 // assay: let ns2 = 4872 + ceil_div(tiles2, 132) * (489 * ceil_div(K, 128) - 583)
 // assay: let tiles3 = ceil_div(M, 160) * ceil_div(N, 128)
 // assay: let ns3 = 5535 + ceil_div(tiles3, 132) * (556 * ceil_div(K, 128) - 977)
-// assay: let least = min(ns0, ns1, ns2, ns3)
-// assay: let guess = ns0 == least ? 0 : ns1 == least ? 1 : ns2 == least ? 2 : 3
+// assay: let ns4 = 8961 + ceil_div(tiles3, 132) * (507 * ceil_div(K, 128) - 138)
+// assay: let tiles5 = ceil_div(M, 192) * ceil_div(N, 128)
+// assay: let ns5 = 8961 + ceil_div(tiles5, 132) * (600 * ceil_div(K, 128) - 430)
+// assay: let least = min(ns0, ns1, ns2, ns3, ns4, ns5)
+// assay: let guess = ns0 == least ? 0 : ns1 == least ? 1 : ns2 == least ? 2 : ns3 == least ? 3 : ns4 == least ? 4 : 5
 // assay: let form = FORM > 0 ? FORM - 1 : guess
-// assay: let height = form == 0 ? 64 : form == 1 ? 96 : form == 2 ? 128 : 160
+// assay: let height = form == 0 ? 64 : form == 1 ? 96 : form == 2 ? 128 : form == 5 ? 192 : 160
+// assay: let turned = whole && form > 3
+// assay: scratch bt uint8[turned ? K * N : 1]
 // assay: tensor_map ta of=a type=uint8 dims=whole ? K : 1,whole ? M : 1 strides=whole ? K : 16 \
 //   box=128,height swizzle=128 l2=256
 // assay: tensor_map tb of=b type=uint8 dims=whole ? N : 1,whole ? K : 1 strides=whole ? N : 16 \
+//   box=128,128 swizzle=128 l2=256
+// assay: tensor_map tt of=bt type=uint8 dims=turned ? K : 1,turned ? N : 1 strides=turned ? K : 16 \
 //   box=128,128 swizzle=128 l2=256
 // assay: tensor_map ty of=y type=bf16 dims=whole ? N : 1,whole ? M : 1 strides=whole ? N : 8 box=64,32 swizzle=128
 // assay: launch matmul<64, 8> grid=min(tiles0, 132) block=384 shared=230400 if=whole && form == 0 \
@@ -48,6 +57,11 @@
 //   args=ta, tb, ty, M, K, N
 // assay: launch matmul<160, 5> grid=min(tiles3, 132) block=384 shared=218112 if=whole && form == 3 \
 //   args=ta, tb, ty, M, K, N
+// assay: launch turn grid=ceil_div(N, 128),ceil_div(K, 128) block=256 if=turned args=b, bt, K, N
+// assay: launch matmul_turned<160, 5> grid=min(tiles3, 132) block=384 shared=218112 if=turned && form == 4 \
+//   args=ta, tt, ty, M, K, N
+// assay: launch matmul_turned<192, 4> grid=min(tiles5, 132) block=384 shared=197632 if=turned && form == 5 \
+//   args=ta, tt, ty, M, K, N
 // assay: launch matmul_plain grid=ceil_div(N, 32),ceil_div(M, 32) block=256 if=!whole args=a, b, y, M, K, N
 #ifndef TURNS
 #define TURNS 0
@@ -124,6 +138,8 @@ static __device__ unsigned long long describe(const void *tile) {
 #define N7 "%56, %57, %58, %59, %60, %61, %62, %63"
 #define N8 "%64, %65, %66, %67, %68, %69, %70, %71"
 #define N9 "%72, %73, %74, %75, %76, %77, %78, %79"
+#define N10 "%80, %81, %82, %83, %84, %85, %86, %87"
+#define N11 "%88, %89, %90, %91, %92, %93, %94, %95"
 #define C4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define C8(i) C4(8 * i), C4(8 * i + 4)
 #define MULTIPLY(n, names, a0, a1, a2, a3, b_name, add_name, ...)                                                      \
@@ -146,6 +162,20 @@ MULTIPLY(128, N0 ", " N1 ", " N2 ", " N3 ", " N4 ", " N5 ", " N6 ", " N7, "64", 
          C8(1), C8(2), C8(3), C8(4), C8(5), C8(6), C8(7))
 MULTIPLY(160, N0 ", " N1 ", " N2 ", " N3 ", " N4 ", " N5 ", " N6 ", " N7 ", " N8 ", " N9, "80", "81", "82", "83", "84",
          "85", C8(0), C8(1), C8(2), C8(3), C8(4), C8(5), C8(6), C8(7), C8(8), C8(9))
+
+// The same with the first factor in shared memory.
+#define MULTIPLY_SHARED(n, names, a_name, b_name, add_name, ...)                                                       \
+  static __device__ void multiply(float(&d)[n / 2], unsigned long long a, unsigned long long b, bool add) {            \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" add_name ", 0;\n"                                                \
+                 "wgmma.mma_async.sync.aligned.m64n" #n "k32.f32.e4m3.e4m3 {" names "}, %" a_name ", %" b_name         \
+                 ", p, 1, 1;\n}"                                                                                       \
+                 : __VA_ARGS__                                                                                         \
+                 : "l"(a), "l"(b), "r"((int)add));                                                                     \
+  }
+MULTIPLY_SHARED(160, N0 ", " N1 ", " N2 ", " N3 ", " N4 ", " N5 ", " N6 ", " N7 ", " N8 ", " N9, "80", "81", "82",
+                C8(0), C8(1), C8(2), C8(3), C8(4), C8(5), C8(6), C8(7), C8(8), C8(9))
+MULTIPLY_SHARED(192, N0 ", " N1 ", " N2 ", " N3 ", " N4 ", " N5 ", " N6 ", " N7 ", " N8 ", " N9 ", " N10 ", " N11, "96",
+                "97", "98", C8(0), C8(1), C8(2), C8(3), C8(4), C8(5), C8(6), C8(7), C8(8), C8(9), C8(10), C8(11))
 
 // Two sums as a word, the first one in the lower half.
 static __device__ unsigned pack(float low, float high) {
@@ -203,7 +233,8 @@ struct memory_of {
   unsigned long long *full, *empty;
 };
 
-template <class F>
+// TURNED: tb is of b turned.
+template <class F, bool TURNED>
 static __device__ void bring_slices(const CUtensorMap *ta, const CUtensorMap *tb, memory_of at, int M, int K, int N) {
   int tiles = count_tiles<F>(M, N), slices = (K + BK - 1) / BK, m0, n0;
   bool back = false;
@@ -215,7 +246,7 @@ static __device__ void bring_slices(const CUtensorMap *ta, const CUtensorMap *tb
       int k = (back ? slices - 1 - s : s) * BK;
       barrier_wait(&at.empty[r.slot], r.parity);
       barrier_expect(&at.full[r.slot], OWN_BYTES + F::COMMON_BYTES);
-      fetch_box(at.own + r.slot * OWN_BYTES, tb, n0, k, &at.full[r.slot]);
+      fetch_box(at.own + r.slot * OWN_BYTES, tb, TURNED ? k : n0, TURNED ? n0 : k, &at.full[r.slot]);
       fetch_box(at.common + r.slot * F::COMMON_BYTES, ta, k, m0, &at.full[r.slot]);
     }
     back = !back;
@@ -279,10 +310,17 @@ template <int LEFT, int N> static __device__ void wait_for(float (&part)[N]) {
   keep(part);
 }
 
-// Multiplies a part of a slice, rows from `first` on.
-template <class F, int N>
-static __device__ void multiply_part(float (&part)[N], const unsigned (&now)[4][4], const unsigned char *first,
-                                     int left) {
+typedef unsigned registers[4];
+static __device__ const registers &factor(const registers (&now)[4], int step) {
+  return now[step];
+}
+static __device__ unsigned long long factor(unsigned long long tile, int step) {
+  return tile + (step * 32 >> 4);
+}
+
+// Multiplies a part of a slice, rows from `first` on, with columns in registers or in shared memory.
+template <class F, int N, class COLUMNS>
+static __device__ void multiply_part(float (&part)[N], const COLUMNS &now, const unsigned char *first, int left) {
   unsigned long long second = describe(first);
 #pragma unroll
   for (int step = 0; step < 4; step++)
@@ -290,7 +328,7 @@ static __device__ void multiply_part(float (&part)[N], const unsigned (&now)[4][
     if (step < 3 || left > 1)
 #endif
     {
-      multiply(part, now[step], second + (step * 32 >> 4), step > 0);
+      multiply(part, factor(now, step), second + (step * 32 >> 4), step > 0);
 #ifdef HALF_SUMS
       asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory");
       keep(part);
@@ -359,9 +397,58 @@ static __device__ void add_slices(float (&sum)[F::BM / 2], memory_of at, ring<F>
   }
 }
 
-// Writes a group's 64 columns of y from x on, and rows from y on, by way of the group's slots. All slots may still be
-// read when this returns.
+// The same for b turned: the other group multiplies while this one adds up.
 template <class F>
+static __device__ void add_turned(float (&sum)[F::BM / 2], memory_of at, ring<F> *r, int slices, int group) {
+  float part[F::BM / 2];
+#pragma unroll
+  for (int i = 0; i < F::BM / 2; i++)
+    sum[i] = part[i] = 0;
+#pragma unroll 1
+  for (int s = 0; s < slices; s++, r->next()) {
+    barrier_wait(&at.full[r->slot], r->parity);
+    take_turn(group);
+    keep(part);
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    multiply_part<F>(part, describe(at.own + r->slot * OWN_BYTES + group * (OWN_BYTES / GROUPS)),
+                     at.common + r->slot * F::COMMON_BYTES, slices - s);
+    give_turn(group);
+    wait_for<0>(part);
+    if (threadIdx.x % 128 == 0)
+      barrier_arrive(&at.empty[r->slot]);
+#pragma unroll
+    for (int i = 0; i < F::BM / 2; i++)
+      sum[i] += part[i];
+  }
+}
+
+// A thread's sums of 32 rows of y and its warp's 16 columns, to a box in shared memory: words of two neighbouring
+// columns.
+static __device__ void fill_box(unsigned char *box, const float *d, int warp, int lane) {
+#pragma unroll
+  for (int j = 0; j < 8; j++) {
+    int i = j / 2 * 4 + j % 2, row = j / 2 * 8 + lane % 4 * 2 + j % 2, part = warp * 2 + lane / 16;
+    *(unsigned *)(box + row * ROW + (part ^ row % 8) * 16 + lane / 4 % 4 * 4) = pack(d[i], d[i + 2]);
+  }
+}
+
+// The same where sums are of columns in their order: eight lanes each say where the columns of a matrix of 8 x 8 go.
+static __device__ void fill_box_in_order(unsigned char *box, const float *d, int warp, int lane) {
+#pragma unroll
+  for (int j = 0; j < 4; j += 2) {
+    int row = (j + lane / 16) * 8 + lane % 8, part = warp * 2 + lane / 8 % 2;
+    const float *sums = d + j * 4;
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared::cta.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                     shared_address(box) + row * ROW + (part ^ row % 8) * 16),
+                 "r"(pack(sums[0], sums[1])), "r"(pack(sums[2], sums[3])), "r"(pack(sums[4], sums[5])),
+                 "r"(pack(sums[6], sums[7]))
+                 : "memory");
+  }
+}
+
+// Writes a group's 64 columns of y from x on, and rows from y on, by way of the group's slots. All slots may still be
+// read when this returns. TURNED: sums are of columns in their order.
+template <class F, bool TURNED>
 static __device__ void store_tile(const float (&d)[F::BM / 2], const CUtensorMap *ty, unsigned char *slots, int x,
                                   int y, int M, int N) {
   int group = (int)threadIdx.x / 128 - 1, warp = (int)threadIdx.x % 128 / 32, lane = (int)threadIdx.x % 32;
@@ -375,11 +462,10 @@ static __device__ void store_tile(const float (&d)[F::BM / 2], const CUtensorMap
     else if (threadIdx.x % 128 == 0)
       asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(SLOTS - 1) : "memory");
     asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory");
-#pragma unroll
-    for (int j = 0; j < 8; j++) {
-      int i = q * 16 + j / 2 * 4 + j % 2, row = j / 2 * 8 + lane % 4 * 2 + j % 2, part = warp * 2 + lane / 16;
-      *(unsigned *)(box + row * ROW + (part ^ row % 8) * 16 + lane / 4 % 4 * 4) = pack(d[i], d[i + 2]);
-    }
+    if constexpr (TURNED)
+      fill_box_in_order(box, &d[q * 16], warp, lane);
+    else
+      fill_box(box, &d[q * 16], warp, lane);
     asm volatile("fence.proxy.async.shared::cta;\nbar.sync %0, 128;" ::"r"(1 + group) : "memory");
     if (threadIdx.x % 128 == 0) {
       if (x < N && y + 32 * q < M)
@@ -389,7 +475,8 @@ static __device__ void store_tile(const float (&d)[F::BM / 2], const CUtensorMap
   }
 }
 
-template <class F> static __device__ void make_tiles(const CUtensorMap *ty, memory_of at, int M, int K, int N) {
+template <class F, bool TURNED>
+static __device__ void make_tiles(const CUtensorMap *ty, memory_of at, int M, int K, int N) {
   int tiles = count_tiles<F>(M, N), slices = (K + BK - 1) / BK, m0, n0;
   int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0) - 1; // which the compiler sees to be one for a warp
   reader how = reader_of(group);
@@ -402,27 +489,27 @@ template <class F> static __device__ void make_tiles(const CUtensorMap *ty, memo
 #endif
   for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) {
     tile_place<F>(tile, M, N, &m0, &n0);
-    add_slices<F>(sum, at, &r, how, slices, group);
-    store_tile<F>(sum, ty, at.slots + group * SLOTS * SLOT, n0 + group * 64, m0, M, N);
+    if constexpr (TURNED)
+      add_turned<F>(sum, at, &r, slices, group);
+    else
+      add_slices<F>(sum, at, &r, how, slices, group);
+    store_tile<F, TURNED>(sum, ty, at.slots + group * SLOTS * SLOT, n0 + group * 64, m0, M, N);
   }
   if (group == 0)
     take_turn(group);                                            // the last one that was given
   asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); // shared memory has been read
 }
 
-template <int BM, int STAGES>
-__global__ void __launch_bounds__(128 + 128 * GROUPS, 1)
-    matmul(const __grid_constant__ CUtensorMap ta, const __grid_constant__ CUtensorMap tb,
-           const __grid_constant__ CUtensorMap ty, int M, int K, int N) {
-  typedef form<BM, STAGES> F;
+template <class F, bool TURNED>
+static __device__ void work(const CUtensorMap *ta, const CUtensorMap *tb, const CUtensorMap *ty, int M, int K, int N) {
   extern __shared__ unsigned char memory[];
-  __shared__ unsigned long long full[STAGES], empty[STAGES];
+  __shared__ unsigned long long full[F::STAGES], empty[F::STAGES];
   unsigned char *own = memory + (1024 - shared_address(memory) % 1024) % 1024;
-  memory_of at = {own, own + STAGES * OWN_BYTES, own + STAGES * (OWN_BYTES + F::COMMON_BYTES), full, empty};
+  memory_of at = {own, own + F::STAGES * OWN_BYTES, own + F::STAGES * (OWN_BYTES + F::COMMON_BYTES), full, empty};
   if (threadIdx.x == 0) {
-    fetch_map(&ta);
-    fetch_map(&tb);
-    for (int s = 0; s < STAGES; s++) {
+    fetch_map(ta);
+    fetch_map(tb);
+    for (int s = 0; s < F::STAGES; s++) {
       barrier_init(&full[s], 1);
       barrier_init(&empty[s], GROUPS);
     }
@@ -432,11 +519,59 @@ __global__ void __launch_bounds__(128 + 128 * GROUPS, 1)
   if (threadIdx.x < 128) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
     if (threadIdx.x == 0)
-      bring_slices<F>(&ta, &tb, at, M, K, N);
+      bring_slices<F, TURNED>(ta, tb, at, M, K, N);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-    make_tiles<F>(&ty, at, M, K, N);
+    make_tiles<F, TURNED>(ty, at, M, K, N);
   }
+}
+
+template <int BM, int STAGES>
+__global__ void __launch_bounds__(128 + 128 * GROUPS, 1)
+    matmul(const __grid_constant__ CUtensorMap ta, const __grid_constant__ CUtensorMap tb,
+           const __grid_constant__ CUtensorMap ty, int M, int K, int N) {
+  work<form<BM, STAGES>, false>(&ta, &tb, &ty, M, K, N);
+}
+
+template <int BM, int STAGES>
+__global__ void __launch_bounds__(128 + 128 * GROUPS, 1)
+    matmul_turned(const __grid_constant__ CUtensorMap ta, const __grid_constant__ CUtensorMap tt,
+                  const __grid_constant__ CUtensorMap ty, int M, int K, int N) {
+  work<form<BM, STAGES>, true>(&ta, &tt, &ty, M, K, N);
+}
+
+// bt[n][k] = b[k][n], 128 x 128 bytes a block. A thread turns 4 x 4 of them, a word of four terms for each column;
+// words lie in shared memory so that neither those of four columns nor those of one meet in a bank.
+__global__ void turn(const unsigned char *__restrict__ b, unsigned char *__restrict__ bt, int K, int N) {
+  __shared__ unsigned turned[128][32];
+  int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, n0 = (int)blockIdx.x * 128,
+      k0 = (int)blockIdx.y * 128;
+  unsigned in[4][4];
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      int k = k0 + (i * 8 + warp) * 4 + j, n = n0 + lane * 4;
+      in[i][j] = k < K && n < N ? __ldcs((const unsigned *)(b + (long long)k * N + n)) : 0;
+    }
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    unsigned low = __byte_perm(in[i][0], in[i][1], 0x5140), high = __byte_perm(in[i][2], in[i][3], 0x5140);
+    unsigned low2 = __byte_perm(in[i][0], in[i][1], 0x7362), high2 = __byte_perm(in[i][2], in[i][3], 0x7362);
+    int place = (i * 8 + warp) ^ lane;
+    turned[lane * 4][place] = __byte_perm(low, high, 0x5410);
+    turned[lane * 4 + 1][place] = __byte_perm(low, high, 0x7632);
+    turned[lane * 4 + 2][place] = __byte_perm(low2, high2, 0x5410);
+    turned[lane * 4 + 3][place] = __byte_perm(low2, high2, 0x7632);
+  }
+  __syncthreads();
+  if (k0 + lane * 4 < K)
+#pragma unroll
+    for (int i = 0; i < 16; i++) {
+      int n = warp * 16 + i;
+      if (n0 + n < N)
+        *(unsigned *)(bt + (long long)(n0 + n) * K + k0 + lane * 4) = turned[n][lane ^ n / 4];
+    }
 }
 
 // Any shape: a tile of 32 x 32, 32 terms at a time, 4 sums in each thread.
