@@ -76,3 +76,18 @@ const char *opencl_error_name(cl_int code, char *space, size_t size) {
   snprintf(space, size, "error %d", code);
   return space;
 }
+
+void opencl_parameter_type(const struct opencl_api *api, cl_kernel kernel, cl_uint index, char *type, size_t size) {
+  type[0] = '\0';
+  if (api->GetKernelArgInfo(kernel, index, CL_KERNEL_ARG_TYPE_NAME, size, type, NULL) != CL_SUCCESS)
+    type[0] = '\0';
+  type[size - 1] = '\0';
+}
+
+bool opencl_is_object(const char *type) {
+  static const char *const names[] = {"sampler_t", "event_t", "clk_event_t", "queue_t", "reserve_id_t"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(type, names[i]) == 0)
+      return true;
+  return strncmp(type, "image", 5) == 0 && type[5] >= '1' && type[5] <= '3' && type[6] == 'd'; // image1d_buffer_t ...
+}

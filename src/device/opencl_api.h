@@ -4,6 +4,7 @@
 #ifndef DEVICE_OPENCL_API_H
 #define DEVICE_OPENCL_API_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,6 +57,7 @@ enum {
   CL_KERNEL_COMPILE_WORK_GROUP_SIZE = 0x11B1,
 
   CL_KERNEL_ARG_ADDRESS_QUALIFIER = 0x1196,
+  CL_KERNEL_ARG_TYPE_NAME = 0x1198,
   CL_KERNEL_ARG_ADDRESS_GLOBAL = 0x119B,
   CL_KERNEL_ARG_ADDRESS_LOCAL = 0x119C,
   CL_KERNEL_ARG_ADDRESS_CONSTANT = 0x119D,
@@ -138,5 +140,11 @@ void opencl_api_close(struct opencl_api *api); // zeroes it; an api that was nev
 
 // "CL_OUT_OF_RESOURCES"; for codes without a name here "error -59".
 const char *opencl_error_name(cl_int code, char *space, size_t size);
+
+// The type of a parameter as the source spells it; "" when the compiler does not say.
+void opencl_parameter_type(const struct opencl_api *api, cl_kernel kernel, cl_uint index, char *type, size_t size);
+// Whether a type is one of OpenCL's own objects (images, samplers, queues, events), which no plan can give: an address
+// of a buffer, or a number, would be taken for one.
+bool opencl_is_object(const char *type);
 
 #endif

@@ -87,6 +87,29 @@ static const char *misfit(const struct plan_argument *a, cl_uint space) {
   return a->kind == PLAN_BYTES && a->n_pointers == 0 ? NULL : "takes a value";
 }
 
+// What a parameter of an object's type is called, in the words of misfit(); NULL for all others.
+static const char *object(const struct opencl_api *cl, cl_kernel k, cl_uint index) {
+  char type[64];
+  opencl_parameter_type(cl, k, index, type, sizeof type);
+  return opencl_is_object(type) ? "takes an image, a sampler or another of OpenCL's objects" : NULL;
+}
+
+// A kernel's own word for the size of its work-groups, where it has one, must be the launch's.
+static bool check_group(struct device *d, struct opencl_plan *l, const struct plan_step *s, int step,
+                        struct device_report *report) {
+  size_t declared[3] = {0};
+  cl_int result = d->cl.GetKernelWorkGroupInfo(l->kernels[l->steps[step].kernel].kernel, d->id,
+                                               CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof declared, declared, NULL);
+  if (result != CL_SUCCESS || declared[0] == 0 ||
+      (declared[0] == s->block[0] && declared[1] == s->block[1] && declared[2] == s->block[2]))
+    return true;
+  report->event = DEVICE_LOAD_FAILED;
+  snprintf(report->detail, sizeof report->detail,
+           "step %d: kernel %.60s has reqd_work_group_size(%zu, %zu, %zu), and block is %u,%u,%u", step, s->kernel,
+           declared[0], declared[1], declared[2], s->block[0], s->block[1], s->block[2]);
+  return false;
+}
+
 // A cl_mem is an address of the driver's own: bytes of a plan must never be taken for one. So every argument is checked
 // against what the compiler says about the parameter before it is set for the first time.
 static enum assay_status check_arguments(struct device *d, struct opencl_plan *l, const struct plan_step *s, int step,
@@ -104,6 +127,7 @@ static enum assay_status check_arguments(struct device *d, struct opencl_plan *l
   for (; i < s->n_arguments && !wrong; i++) {
     cl_int result = d->cl.GetKernelArgInfo(k, (cl_uint)i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, NULL);
     wrong = result == CL_SUCCESS ? misfit(&s->arguments[i], space) : "is not described by the compiler";
+    wrong = wrong ? wrong : object(&d->cl, k, (cl_uint)i);
   }
   if (wrong) {
     report->event = DEVICE_LOAD_FAILED;
@@ -168,6 +192,8 @@ static enum assay_status make_steps(struct device *d, struct opencl_plan *l, str
       opencl_report(report, DEVICE_LOAD_FAILED, result, s->kernel);
       break;
     }
+    if (!check_group(d, l, s, i, report))
+      break;
     status = check_arguments(d, l, s, i, report);
     for (int k = 0; k < s->n_arguments; k++)
       views += s->arguments[k].kind == PLAN_BYTES && s->arguments[k].n_pointers > 0;

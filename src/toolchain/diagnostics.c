@@ -144,12 +144,35 @@ static bool put_pocl_line(const char *line, size_t n, const char *name, struct b
   return false;
 }
 
+// PoCL's linker, which names functions as the compiler does ("_Z21work_group_reduce_addf"), below a line that says
+// nothing.
+static bool put_pocl_missing(const char *line, size_t n, const char *name, struct buf *out) {
+  static const char head[] = "Cannot find symbol ", tail[] = " in kernel library", title[] = "Error(s) while linking:";
+  size_t begins = sizeof head - 1, ends = sizeof tail - 1;
+  if (n >= sizeof title - 1 && strncmp(line, title, sizeof title - 1) == 0)
+    return true;
+  if (n <= begins + ends || strncmp(line, head, begins) != 0 || strncmp(line + n - ends, tail, ends) != 0)
+    return false;
+  const char *symbol = line + begins;
+  int length = (int)(n - begins - ends), digits = 0, named = 0;
+  if (length > 2 && strncmp(symbol, "_Z", 2) == 0)
+    while (2 + digits < length && named < length && symbol[2 + digits] >= '0' && symbol[2 + digits] <= '9')
+      named = 10 * named + symbol[2 + digits++] - '0';
+  if (digits && named > 0 && named <= length - 2 - digits) {
+    symbol += 2 + digits;
+    length = named;
+  }
+  buf_printf(out, "%s: error: the OpenCL here has no function %.*s", name, length, symbol);
+  return true;
+}
+
 void diagnostics_of_opencl(const char *text, const char *name, struct buf *out) {
   while (*text) {
     size_t n = strcspn(text, "\n");
-    if (!put_pocl_line(text, n, name, out))
+    size_t before = out->len;
+    if (!put_pocl_line(text, n, name, out) && !put_pocl_missing(text, n, name, out))
       buf_append(out, text, n);
-    if (text[n])
+    if (text[n] && (n == 0 || out->len > before))
       buf_puts(out, "\n");
     text += n + (text[n] == '\n');
   }

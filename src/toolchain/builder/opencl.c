@@ -9,7 +9,6 @@
 #include "device/opencl_api.h"
 #include "toolchain/builder/builder.h"
 
-enum { KERNEL_ARG_TYPE_NAME = 0x1198 }; // CL_KERNEL_ARG_TYPE_NAME
 enum { MAX_PLATFORMS = 16, MAX_TYPE_NAME = 64 };
 
 struct session {
@@ -72,7 +71,7 @@ static uint32_t size_of_type(const char *name) {
 }
 
 static uint32_t parameter_size(const struct session *s, cl_kernel kernel, cl_uint index) {
-  char type[MAX_TYPE_NAME] = "";
+  char type[MAX_TYPE_NAME];
   cl_uint space = 0;
   if (s->api.GetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, NULL) != CL_SUCCESS)
     return DIRECTIVE_SIZE_UNKNOWN;
@@ -80,11 +79,19 @@ static uint32_t parameter_size(const struct session *s, cl_kernel kernel, cl_uin
     return DIRECTIVE_SIZE_LOCAL;
   if (space != CL_KERNEL_ARG_ADDRESS_PRIVATE)
     return 8;
-  if (s->api.GetKernelArgInfo(kernel, index, KERNEL_ARG_TYPE_NAME, sizeof type, type, NULL) != CL_SUCCESS)
-    return DIRECTIVE_SIZE_UNKNOWN;
-  type[sizeof type - 1] = '\0';
+  opencl_parameter_type(&s->api, kernel, index, type, sizeof type);
   uint32_t size = size_of_type(type);
   return size ? size : DIRECTIVE_SIZE_UNKNOWN;
+}
+
+// The first parameter that is an object of OpenCL's own, its type in `type`; -1 when there is none.
+static int object_among(const struct session *s, cl_kernel kernel, cl_uint n, char *type, size_t size) {
+  for (cl_uint i = 0; i < n; i++) {
+    opencl_parameter_type(&s->api, kernel, i, type, size);
+    if (opencl_is_object(type))
+      return (int)i;
+  }
+  return -1;
 }
 
 static enum assay_status learn_kernel(const struct session *s, const char *name, struct arena *a,
@@ -101,9 +108,17 @@ static enum assay_status learn_kernel(const struct session *s, const char *name,
   uint32_t *sizes = n <= PLAN_MAX_ARGUMENTS ? arena_calloc(a, (size_t)n + 1, sizeof *sizes) : NULL;
   for (cl_uint i = 0; sizes && i < n; i++)
     sizes[i] = parameter_size(s, kernel, i);
+  char type[MAX_TYPE_NAME];
+  int object = object_among(s, kernel, n, type, sizeof type);
   (void)s->api.ReleaseKernel(kernel);
   if (code != CL_SUCCESS || !sizes)
     return error_set(err, ASSAY_ERR_INVALID, "kernel %s: its parameters are not known (error %d)\n", name, code);
+  if (object >= 0)
+    return error_set(
+        err, ASSAY_ERR_INVALID,
+        "parameter %d of kernel %s is of the type %s: a kernel is given buffers (__global pointers), local "
+        "memory and values\n",
+        object, name, type);
   *out = (struct directive_kernel){.symbol = name, .n_parameters = (int)n, .sizes = sizes};
   return ASSAY_OK;
 }

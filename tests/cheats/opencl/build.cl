@@ -7,8 +7,8 @@
 // assay: twin ENDLESS expect build_failed|build_limit|build_timeout -- includes itself without end
 // assay: twin HUGE expect build_limit|build_failed -- a constant array of 8 GiB
 // assay: twin CONSTRUCTOR expect crashed|build_failed -- a constructor, by attribute
-// assay: twin IMAGE expect crashed|launch_failed -- takes a buffer for an image
-// assay: twin SAMPLER expect unrecordable -- takes a number for a sampler
+// assay: twin IMAGE expect build_failed -- takes a buffer for an image
+// assay: twin SAMPLER expect build_failed -- takes a number for a sampler
 // assay: twin WARNS expect pass -- an error message in a warning, and a verdict
 // assay: launch relu grid=ceil_div(x.count, 256) block=256 args=x, y, x.count
 #if defined(SHADOW)

@@ -696,6 +696,16 @@ static void test_opencl_rejected(void **state) {
        "a.cl:2:46: error: expected ';' after expression"},
       {"// assay: launch k grid=1 block=1 args=y\n__kernel void l(__global float *y) { y[0] = 1; }\n",
        "the source has no kernel k, which a directive launches"},
+      {"// assay: launch k grid=1 block=1 args=y, x\n__kernel void k(__global float *y, read_only image2d_t x) { y[0] "
+       "= 1; }\n",
+       "parameter 1 of kernel k is of the type image2d_t"},
+      {"// assay: launch k grid=1 block=1 args=y, {ulong(1)}\n__kernel void k(__global float *y, sampler_t s) { y[0] = "
+       "1; }\n",
+       "parameter 1 of kernel k is of the type sampler_t"},
+      {"// assay: launch k grid=1 block=1 args=y\nfloat elsewhere(float x);\n__kernel void k(__global float *y) { y[0] "
+       "= "
+       "elsewhere(1); }\n",
+       "a.cl: error: the OpenCL here has no function elsewhere"},
       {"// assay: launch k grid=1 block=1 args=y\n#include \"/etc/passwd\"\n__kernel void k(__global float *y) { y[0] "
        "= 1; }\n",
        "/etc/passwd"},
