@@ -229,6 +229,23 @@ def bincount(x, weights=None, minlength=0):
     return torch.zeros(minlength, dtype=ones.dtype, device=x.device).scatter_add(0, x.long(), ones)
 
 
+def masked_scatter(x, mask, source):
+    """The places of the mask take the source's elements one after another."""
+    mask = mask.expand(x.shape)
+    number_of = torch.cumsum(mask.reshape(-1).to(torch.int64), 0) - 1
+    taken = source.reshape(-1)[number_of.clamp(0, source.numel() - 1)].reshape(x.shape)
+    return torch.where(mask, taken, x)
+
+
+def stable_sort(x, *, stable, dim=-1, descending=False):
+    """ONNX's TopK, which torch.sort becomes, keeps the order of what is equal."""
+    return torch.sort(x, dim=dim, descending=descending)
+
+
+def stable_argsort(x, *, stable, dim=-1, descending=False):
+    return torch.sort(x, dim=dim, descending=descending)[1]
+
+
 def searchsorted(sequence, x, *, out_int32=False, right=False, side=None, sorter=None):
     """How many of the sequence are below x, or not above; all, where x is no number."""
     if sorter is not None:
@@ -286,6 +303,16 @@ def cosine_window(*hundredths):
         parts = [number(k, float(c)) / number(k, 100.0) * torch.cos(turn * i) for i, c in enumerate(hundredths)]
         return sum(parts[1:], parts[0])
     return decomposed
+
+
+def linspace(start, end, steps, *, dtype=None, device=None, **rest):
+    """PyTorch's own is made with a step of single precision, where the module runs with one of double."""
+    dtype = dtype or torch.get_default_dtype()
+    if not dtype.is_floating_point or isinstance(start, torch.Tensor) or isinstance(end, torch.Tensor):
+        return NotImplemented
+    k = torch.arange(steps, dtype=dtype, device=device)
+    start, end = number(k, float(start)), number(k, float(end))
+    return start + k * (end - start) / (steps - 1) if hint(steps) > 1 else start + k
 
 
 # ---- pooling
@@ -453,6 +480,9 @@ DECOMPOSITIONS = {
     aten.scatter.value_reduce: scatter_and,
     aten.index_reduce.default: index_reduce,
     aten.bincount.default: bincount,
+    aten.masked_scatter.default: masked_scatter,
+    aten.sort.stable: stable_sort,
+    aten.argsort.stable: stable_argsort,
     aten.searchsorted.Tensor: searchsorted,
     aten.bucketize.Tensor: bucketize,
     aten.conv_tbc.default: conv_tbc,
@@ -460,6 +490,7 @@ DECOMPOSITIONS = {
     **{op: cosine_window(50, -50) for op in (aten.hann_window.default, aten.hann_window.periodic)},
     **{op: cosine_window(54, -46) for op in (aten.hamming_window.default, aten.hamming_window.periodic)},
     **{op: cosine_window(42, -50, 8) for op in (aten.blackman_window.default, aten.blackman_window.periodic)},
+    aten.linspace.default: linspace,
     aten.adaptive_avg_pool3d.default: adaptive_average,
     aten.adaptive_max_pool2d.default: adaptive_max,
     aten.adaptive_max_pool3d.default: adaptive_max,

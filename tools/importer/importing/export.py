@@ -20,7 +20,7 @@ from . import Refused, note
 from .decompositions import DECOMPOSITIONS, LATER
 from .linalg import NOT_UNIQUE, REFUSED, needs_factors
 from .selection import Select
-from .substitutes import phase
+from .substitutes import phase, with_derivatives
 
 OPSET, LATER_OPSET = 23, 26
 # How much is left open, from the most to nothing: dimensions of inputs, and of weights (their first two: channels and
@@ -54,6 +54,7 @@ ADVICE = {
     "linalg_lstsq": "where the rank is full, write torch.linalg.pinv(a) @ b",
     "fake_quantize_per_channel_affine_cachemask":
         "write (torch.clamp(torch.round(x / s) + z, low, high) - z) * s, s and z of one number a channel",
+    "kaiser_window": "make it in __init__, and keep it by register_buffer",
     "segment_reduce": "write scatter_reduce with the number of each row's segment as index",
     "linear_dynamic": "write what it computes: scales by amax, torch.round, clamp, and the product",
     "_to_sparse": DENSE, "_to_sparse_csr": DENSE, "to_sparse_csr": DENSE, "_sparse_mm": DENSE, "_to_dense": DENSE,
@@ -121,10 +122,12 @@ def reason(error, path):
         said = f"it has no ONNX form of {match[1]}, nor anything that it is made of"
         op = match[1].split(".")[1]
         said = f"aten.{op}: {REFUSED[op]}" if op in REFUSED else said
+    elif "FlexAttentionHOP" in said:
+        said = "flex_attention has no ONNX form: write out the scores, what score_mod makes of them, softmax and the product"
     elif "Unsupported attribute type" in said and "SymbolicTensor" in said:
         said = "an attribute of an operator, such as a convolution's number of groups, would be a dimension that varies"
-    elif "storage of TensorWrapper" in said or "does not require grad" in said:
-        said = f"{said}: derivatives that are taken inside forward are not followed; write out what they are"
+    elif with_derivatives(said) != said:
+        said = with_derivatives(said)
     elif "failed to unpack" in said and "FakeTensor" in said:
         said = f"{said}: a size is the value of a tensor (as in pack_padded_sequence); take whole rows and a mask"
     elif ".numpy() is not supported" in said:

@@ -83,6 +83,58 @@ def copy(x, source, non_blocking=False):
     return torch.view_as_complex(parts(source).expand(*x.shape, 2).clone())
 
 
+def filled(size, value, dtype, device=None):
+    """A complex tensor of one number."""
+    like = {"dtype": dtype.to_real(), "device": device}
+    real, imaginary = complex(value).real, complex(value).imag
+    return torch.view_as_complex(torch.stack((torch.full(size, real, **like), torch.full(size, imaginary, **like)), -1))
+
+
+def alike(x, size, value, dtype, device=None):
+    dtype = dtype or x.dtype
+    return filled(size, value, dtype, device or x.device) if dtype.is_complex else NotImplemented
+
+
+def full(size, value, *, dtype=None, device=None, **named):
+    is_complex = isinstance(value, complex) if dtype is None else dtype.is_complex
+    return filled(size, value, dtype or torch.complex64, device) if is_complex else NotImplemented
+
+
+def full_of(value):
+    return lambda size, **named: full(size, value, **named)
+
+
+def full_like(x, value, *, dtype=None, device=None, **named):
+    return alike(x, x.shape, value, dtype, device)
+
+
+def full_like_of(value):
+    return lambda x, **named: full_like(x, value, **named)
+
+
+def fill(x, value):
+    return alike(x, x.shape, value, None) if not isinstance(value, torch.Tensor) else NotImplemented
+
+
+def new_full_of(value):
+    return lambda x, size, *, dtype=None, device=None, **named: alike(x, size, value, dtype, device)
+
+
+def by_parts(op):
+    """An operator that puts a tensor into a part of another, for complex ones: dim counts from the front, as their parts are
+    one dimension more."""
+    def decomposed(x, source, dim=0, *place, **named):
+        if not x.is_complex():
+            return NotImplemented
+        source = source if source.is_complex() else torch.complex(source, torch.zeros_like(source))
+        return torch.view_as_complex(op(parts(x), parts(source), dim % x.dim(), *place, **named))
+    return decomposed
+
+
+def select(x, dim, index):
+    return torch.view_as_complex(parts(x).select(dim % x.dim(), index)) if x.is_complex() else NotImplemented
+
+
 def taken_apart(op):
     """An operator that PyTorch itself makes of others, which it does here only where it is told so."""
     def decomposed(*words, **named):
@@ -96,6 +148,18 @@ FOURIER = {
     aten.istft.default: istft,
     aten.einsum.default: complex_einsum,
     aten.copy.default: copy,
+    aten.full.default: full,
+    aten.zeros.default: full_of(0),
+    aten.ones.default: full_of(1),
+    aten.full_like.default: full_like,
+    aten.zeros_like.default: full_like_of(0),
+    aten.ones_like.default: full_like_of(1),
+    aten.new_zeros.default: new_full_of(0),
+    aten.new_ones.default: new_full_of(1),
+    aten.fill.Scalar: fill,
+    aten.select.int: select,
+    aten.slice_scatter.default: by_parts(aten.slice_scatter.default),
+    aten.select_scatter.default: by_parts(aten.select_scatter.default),
     **{op.default: taken_apart(op.default) for op in (aten.fft_irfft, aten.fft_irfft2, aten.fft_irfftn, aten.fft_hfft,
                                                       aten.fft_hfft2, aten.fft_hfftn)},
 }

@@ -47,6 +47,17 @@ def gaussian_nll(input, target, var, full=False, eps=1e-6, reduction="mean"):
     return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss
 
 
+def bincount(original):
+    """As many numbers as minlength says. Whether that is enough is seen when the task is compared with the module."""
+    def substitute(input, weights=None, minlength=0):
+        if isinstance(minlength, int) and minlength == 0:
+            return original(input, weights, minlength)
+        each = torch.ones_like(input, dtype=torch.int64) if weights is None else weights
+        each = each.double() if weights is not None and not each.is_floating_point() else each
+        return torch.zeros(minlength, dtype=each.dtype, device=input.device).scatter_add(0, input.long(), each)
+    return substitute
+
+
 def embedding(original):
     """With max_norm, which PyTorch applies to the table in place."""
     def substitute(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False,

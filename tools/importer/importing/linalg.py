@@ -2,6 +2,8 @@
 """PyTorch's linear algebra in terms of Assay's operators: ai.assay.Inverse and others, as ONNX has only Det."""
 import torch
 
+from . import Refused
+
 aten = torch.ops.aten
 
 
@@ -123,6 +125,37 @@ def svd(a, full_matrices=True, compute_uv=True, *, driver=None):
     return (u, values, v) if full_matrices else (u[..., :least], values, v[..., :least, :])
 
 
+def eigh(a, UPLO="L", compute_v=True):
+    """Eigenvalues, in their order: what makes the matrix positive semidefinite, a number no less than any of them, is added to
+    all, and singular values are what they then are. Vectors, which are not unique, are seen in needs_factors."""
+    half = a.tril() if UPLO == "L" else a.triu()
+    rest = half.tril(-1) if UPLO == "L" else half.triu(1)
+    whole, unit = half + rest.mT, torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
+    shift = whole.abs().sum(-1).amax(-1)
+    vectors, values, _ = svd(whole + shift.unsqueeze(-1).unsqueeze(-1) * unit)
+    return values.flip(-1) - shift.unsqueeze(-1), vectors.flip(-1)
+
+
+TERMS, HALVINGS = 15, 16  # of the series; how often the largest matrix is halved
+
+
+def matrix_exp(a):
+    """The series of a matrix whose rows add up to a half at most, squared as often as it was halved. (Terms beyond these are
+    below 2^-53 of it.) A matrix of larger rows than 2^15 has no exponential that single precision holds, or none of whose
+    digits a kernel could know."""
+    unit = torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
+    size = a.abs().sum(-1).amax(-1).unsqueeze(-1).unsqueeze(-1)
+    limits = [torch.full((), 2.0 ** (k - 1), dtype=a.dtype, device=a.device) for k in range(HALVINGS)]
+    for limit in limits:
+        a = torch.where(size > limit, a / 2, a)
+    made = unit + a / TERMS
+    for k in range(TERMS - 1, 0, -1):
+        made = unit + torch.matmul(a, made) / k
+    for limit in limits:
+        made = torch.where(size > limit, torch.matmul(made, made), made)
+    return made
+
+
 def matrix_norm(a, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """Norms that are made of singular values: the largest, the least, and their sum."""
     if ord not in (2, -2, "nuc") or dtype is not None:
@@ -140,6 +173,11 @@ def cond(a, p=None):
         return NotImplemented
     values = svd(a)[1]
     return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
+
+
+def matrix_rank(*_, **__):
+    raise Refused("torch.linalg.matrix_rank counts singular values that rounding alone may put on either side of its tolerance: "
+                  "write (torch.linalg.svdvals(a) > tolerance).sum(-1), with one that your data cannot meet")
 
 
 LINEAR_ALGEBRA = {
@@ -165,9 +203,15 @@ LINEAR_ALGEBRA = {
     aten.linalg_matrix_power.default: matrix_power,
     aten.linalg_svd.default: lambda a, full_matrices=True, driver=None: svd(a, full_matrices),
     aten._linalg_svd.default: svd,
+    aten._linalg_eigh.default: eigh,
+    aten.linalg_eigh.default: eigh,
+    aten.linalg_eigvalsh.default: lambda a, UPLO="L": eigh(a, UPLO)[0],
+    aten.linalg_matrix_exp.default: matrix_exp,
+    aten.matrix_exp.default: matrix_exp,
     aten.linalg_matrix_norm.default: matrix_norm,
     aten.linalg_matrix_norm.str_ord: matrix_norm,
     aten.linalg_cond.default: cond,
+    **{getattr(aten.linalg_matrix_rank, name): matrix_rank for name in aten.linalg_matrix_rank.overloads() if "out" not in name},
     aten.linalg_svdvals.default: lambda a, driver=None: svd(a)[1],
 }
 

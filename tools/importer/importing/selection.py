@@ -32,6 +32,9 @@ WRITES = {T.__setitem__, T.index_put_, T.index_put, torch.index_put}
 ADDS = {T.index_add_, T.index_add, torch.index_add, T.scatter_add_, T.scatter_add, torch.scatter_add}
 
 
+MOST_TURNS = 256  # how often one line may choose rows
+
+
 class Chosen:
     """Which of all rows were chosen. mask: the condition; axis: the dimension of it whose places an index counts (None:
     the rows are the condition's elements one after another)."""
@@ -132,7 +135,7 @@ class Select(TorchFunctionMode):
     def __init__(self, guards):
         super().__init__()
         self.guards = guards
-        self.chosen, self.asked, self.kept = {}, {}, []
+        self.chosen, self.asked, self.kept, self.turns = {}, {}, [], {}
 
     def mark(self, tensor, chosen):
         self.kept.append(tensor)  # so that no other tensor gets its id
@@ -152,6 +155,12 @@ class Select(TorchFunctionMode):
 
     def places(self, mask):
         """An index of every dimension for all places of a mask."""
+        place = place_of(caller({__file__}))
+        self.turns[place] = self.turns.get(place, 0) + 1
+        if self.turns[place] > MOST_TURNS:
+            raise Refused(f"`{linecache.getline(*place).strip()}` (line {place[1]}) chooses rows more than {MOST_TURNS} times. How "
+                          "many they are depends on data; here they are all rows, so that a loop that ends when none are left "
+                          "has no end: write one of a fixed number of turns, and a mask of what is left")
         self.kept.append(mask)
         self.guards.selecting.update(self.asked.pop(id(mask), ()))
         made = []

@@ -15,7 +15,7 @@ from . import Refused, note
 from .distributions import fit, fit_draws
 from .selection import Guards, Observe
 from .source_names import plain_name
-from .substitutes import Rounded, Wide, narrow_limits, phase
+from .substitutes import Rounded, Wide, narrow_limits, phase, with_derivatives
 from .watch import Watch
 
 SEEDS = (42, 43, 44, 45)  # a model is made once with each: what all agree on is not drawn
@@ -305,7 +305,8 @@ class Source:
                 error = e
         frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(self.path)]
         where = f" (line {frames[-1].lineno}: {frames[-1].line})" if frames else ""
-        raise Refused(f"{self.what} does not run on what {self.given} gives: {type(error).__name__}: {error}{where}")
+        raise Refused(f"{self.what} does not run on what {self.given} gives: {type(error).__name__}: "
+                      f"{with_derivatives(str(error))}{where}")
 
     def wide_model(self):
         model = copy.deepcopy(self.model).double()

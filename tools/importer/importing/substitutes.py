@@ -22,6 +22,15 @@ from . import Refused, functions, note
 from .decompositions import float_above
 
 
+DERIVATIVES = "derivatives that are taken inside forward are not followed; write out what they are"
+
+
+def with_derivatives(said):
+    """What PyTorch says, and where it is about derivatives, that."""
+    of_them = any(words in said for words in ("storage of TensorWrapper", "does not require grad", "functorch"))
+    return f"{said}: {DERIVATIVES}" if of_them else said
+
+
 class Phase:
     name = None
     masks = ()  # of "export" and "double": what each dropout keeps, in the order of the calls
@@ -177,6 +186,8 @@ class Random:
 
 
 EXPORTED = (
+    (torch, "bincount", functions.bincount(torch.bincount)),
+    (torch.Tensor, "bincount", functions.bincount(torch.bincount)),
     (torch, "cov", functions.covariance),
     (torch.Tensor, "cov", functions.covariance),
     (torch, "corrcoef", functions.correlation),
@@ -210,6 +221,7 @@ def install():
     if PHASE.installed:
         return
     PHASE.installed = True
+    torch.distributions.Distribution.set_default_validate_args(False)  # they look at values, which a graph does not
     torch.backends.mha.set_fastpath_enabled(False)  # the layers' own code, not a fused kernel that nobody can export
     F.dropout = dropout(F.dropout)
     for name in ("dropout1d", "dropout2d", "dropout3d"):
@@ -245,14 +257,16 @@ def in_training(original, substitute, name):
 
 
 class Wide(TorchFunctionMode):
-    """Whatever asks for float32 by name gets float64 while a module runs in double precision; so does what asks for
-    `stored`, the type of a task in half precision, which the oracle does not round to on the way."""
+    """Whatever asks for float32 by name gets float64 while a module runs in double precision, and complex64 complex128; so
+    does what asks for `stored`, the type of a task in half precision, which the oracle does not round to on the way."""
 
     def __init__(self, stored=None):
         super().__init__()
         self.narrow = {torch.float32, stored}
 
     def wide(self, a):
+        if a is torch.complex64:
+            return torch.complex128
         return torch.float64 if isinstance(a, torch.dtype) and a in self.narrow else a
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -260,6 +274,8 @@ class Wide(TorchFunctionMode):
         if func is torch.Tensor.float or (func is torch.Tensor.half and torch.float16 in self.narrow) or \
                 (func is torch.Tensor.bfloat16 and torch.bfloat16 in self.narrow):
             return args[0].double()
+        if func is torch.Tensor.cfloat:
+            return args[0].cdouble()
         if func in (torch.tensor, torch.as_tensor, torch.scalar_tensor) and kwargs.get("dtype") in (
             None,
             torch.float32,
