@@ -205,6 +205,7 @@ class Pairing:
 
     def __init__(self, model, weights):
         self.own, self.weights = dict(model.named_parameters()), weights
+        self.buffers = dict(model.named_buffers())
         self.give_shapes()
         self.pairs = {}  # parameter: weight
         self.guessed = {}  # those of them whose names do not say it
@@ -231,6 +232,18 @@ class Pairing:
         self.missing.remove(weight)
         if how:
             self.guessed[name] = how
+
+    def take_buffers(self):
+        """Of a task in evaluation running statistics are weights. A buffer is one by its whole name alone."""
+        for weight in list(self.missing):
+            for name, buffer in self.buffers.items():
+                wanted = self.weights[weight]
+                if same_name(name, weight) and name not in self.pairs and \
+                        buffer.shape == wanted.shape and buffer.dtype == wanted.dtype:
+                    self.own[name] = buffer
+                    self.left.append(name)
+                    self.take(name, weight)
+                    break
 
     def take_unique(self, alike, how=None):
         """Pairs what has one partner only, on both sides, until there is no such pair."""
@@ -265,6 +278,7 @@ class Pairing:
                 self.take(name, weight, "before")
         for alike in same_name, part_of_name:
             self.take_unique(lambda name, weight: alike(name, weight) and self.fits(name, weight))
+        self.take_buffers()
         self.take_unique(lambda name, weight: same_role(name, weight) and self.fits(name, weight), "name")
         self.take_in_order()
         self.take_unique(self.fits, "shape")
@@ -279,6 +293,10 @@ class Pairing:
         for weight in self.missing:  # the name is there, and nothing else is it
             for name in self.left:
                 mine, wanted = self.own[name], self.weights[weight]
+                if mine.is_complex() and same_name(name, weight) and (*mine.shape, 2) == tuple(wanted.shape):
+                    raise Complaint(f"the parameter {name} is complex, and the weight {weight} {tuple(wanted.shape)} has real and "
+                                    "imaginary parts as its last dimension: keep a real parameter of that shape, and let forward "
+                                    f"take torch.view_as_complex(self.{name})")
                 if (same_name(name, weight) or part_of_name(name, weight)) and mine.shape != wanted.shape:
                     raise Complaint(f"the parameter {name} has the shape {tuple(mine.shape)}, the weight {weight} of "
                                     f"this workload {tuple(wanted.shape)}: let get_init_inputs take the dimensions as "
@@ -316,8 +334,8 @@ def pair_weights(model, weights):
 
 
 def set_weights(model, weights):
-    """Makes the given tensors the parameters, without a copy, so that every call sees its own weights."""
-    own = dict(model.named_parameters())
+    """Makes the given tensors the parameters, and the buffers that are weights, without a copy, so that every call sees its own weights."""
+    own = worker_weights.own_of(model)
     for name, weight in pair_weights(model, weights).items():
         own[name].data = weights[weight]
 

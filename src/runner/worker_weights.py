@@ -360,6 +360,11 @@ def holds_graph(model):
                if name not in ("_parameters", "_buffers", "_modules"))
 
 
+def own_of(model):
+    """{name: tensor}: the parameters, and the buffers, which are weights where a task has one of their name."""
+    return dict(model.named_buffers()) | dict(model.named_parameters())
+
+
 def buffers_of(model):
     """{name: tensors}, none of a buffer that is not there yet: register_buffer(name, None)."""
     return {f"{path}.{name}".lstrip("."): [] if buffer is None else [buffer]
@@ -551,8 +556,9 @@ class Prepared:
 
     def add_init(self, tape, model, module, pairs):
         """What __init__ made of the parameters that are weights. `pairs`: {parameter: weight}."""
-        leaves, own = {}, dict(model.named_parameters())
-        for name, seen in tape.parameters(model):
+        leaves, own = {}, own_of(model)
+        buffers = [(name, Seen(tape, buffer)) for name, buffer in model.named_buffers()]
+        for name, seen in tape.parameters(model) + buffers:
             if name in pairs and seen.size == tuple(own[name].shape) and seen.dtype == own[name].dtype:
                 other = leaves.setdefault(seen.key, Leaf(seen, ("weight", pairs[name])))
                 if other.source[1] != pairs[name]:

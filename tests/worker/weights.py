@@ -87,6 +87,19 @@ assert pairs == {"q": "kernel", "p": "shift"} and "q = kernel (by shape)" in sai
 known = {"q": "kernel", "p": "shift"}
 assert pair(module(p=(1,), q=(1,), r=(1,)), known, kernel=(1,), shift=(1,)) == (known, "")
 
+# Running statistics, where the task has them; where it has not, they are the module's own. A buffer that only has the shape
+# of a weight is none.
+norm = nested(bn=torch.nn.BatchNorm2d(5).eval())
+both = {"bn.weight": "bn_weight", "bn.bias": "bn_bias"}
+seen, said = pair(norm, bn_weight=(5,), bn_bias=(5,), bn_running_mean=(5,), bn_running_var=(5,))
+assert seen == {**both, "bn.running_mean": "bn_running_mean", "bn.running_var": "bn_running_var"} and not said, (seen, said)
+assert pair(norm, bn_weight=(5,), bn_bias=(5,)) == (both, "")
+assert "no parameter for shift [5]" in refused(norm, bn_weight=(5,), bn_bias=(5,), shift=(5,))
+given = {name: torch.rand(5) for name in ("bn_weight", "bn_bias", "bn_running_mean", "bn_running_var")}
+worker.known_pairs = {}
+worker.set_weights(norm, given)
+assert norm.bn.running_var.data_ptr() == given["bn_running_var"].data_ptr()
+
 # Neither names nor order nor shapes: refused, with what is there.
 why = refused(module(p=(4,), q=(4,), r=(4,)), kernel=(4,), shift=(4,))
 assert "kernel [4], shift [4]" in why and "p [4], q [4], r [4]" in why, why
@@ -95,6 +108,10 @@ assert "no parameter for conv_bias [8]" in why, why
 why = refused(module(weight_t=(4, 6), bias=(6,)), gemm_weight=(6, 4), gemm_bias=(6,))
 assert "the parameter weight_t [4, 6] is the weight gemm_weight [6, 4] transposed" in why, why
 assert "get_init_inputs" in refused(nested(gemm=torch.nn.Linear(4, 6, bias=False)), gemm_weight=(5, 4))
+waves = torch.nn.Module()
+waves.w = torch.nn.Parameter(torch.zeros(3, 4, dtype=torch.complex64))
+why = refused(waves, w=(3, 4, 2))
+assert "the parameter w is complex" in why and "torch.view_as_complex(self.w)" in why, why
 half = nested(gemm=torch.nn.Linear(4, 6, bias=False).half())
 assert "torch.float16" in refused(half, gemm_weight=(6, 4))
 print("ok")
