@@ -4,7 +4,7 @@ import torch
 
 class Model(torch.nn.Module):
     def forward(self, x):
-        return torch.bincount(x, minlength=10)
+        return torch.bincount(x)
 
 
 def get_inputs():
