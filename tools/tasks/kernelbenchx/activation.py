@@ -34,10 +34,10 @@ SUITE.task("Activation", "selu", "Scaled exponential linear unit", [Input("input
            repair="the published reference takes the smaller of x and alpha (exp(x) - 1) where its description takes that "
                   "of 0, so that numbers above zero are doubled; and the ladder draws from [0, 1) only")
 SUITE.task("Activation", "gelu_int8", "Gaussian error linear unit of int8, truncated to int8",
-           [Input("input", ["N"], "integers(-10, 5) fixed", "integers(-10, 10) fixed", "int8")], [("y", "int8", ["N"])],
+           [Input("input", ["N"], "integers(-128, 5) fixed", "integers(-10, 10) fixed", "int8")], [("y", "int8", ["N"])],
            ["x = Cast<to = 1>(input)", "g = Gelu(x)", "y = Cast<to = 3>(g)"], VECTOR, "gelu_int8(input)",
            repair="between 5 and 8 the value lies so close below a whole number that its rounding to fp32 decides what "
-                  "truncation leaves; inputs up to 4")
+                  "truncation leaves; inputs up to 4, and down to the least int8")
 SUITE.task("Activation", "combined_activation", "Hyperbolic tangent of the sigmoid of a product, times and plus a row",
            [Input("input", ["M", "K"], NORMAL), Input("weight1", ["K", "N"], WEIGHT), Input("weight2", ["N"], WEIGHT),
             Input("bias", ["N"], WEIGHT)], ["M", "N"],

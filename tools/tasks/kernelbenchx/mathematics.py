@@ -68,11 +68,11 @@ function("ifftshift", "The second half of a vector before the first",
          ["n = Shape(input)", "half = Div(n, two)", "back = Slice(input, half, n)", "front = Slice(input, start, half)",
           "y = Concat<axis = 0>(back, front)"], constants=["int64[1] two = {2}", "int64[1] start = {0}"],
          probes="near_overflow(3e38), special")
-for name, left, right in (("bitwise_and", "integers(-128, 128)", "integers(-128, 128)"),):
-    SUITE.task("Math", name, "Bits that both have", [Input("input", ["N"], left, "integers(0, 2)", "int32"),
-                                                     Input("other", ["N"], right, "integers(0, 2)", "int32")],
-               [("y", "int32", ["N"])], ["y = BitwiseAnd(input, other)"], VECTOR, "bitwise_and(input, other)",
-               repair="the ladder draws 0 and 1 only, where the product and the minimum pass")
+ALL_BITS = "integers(-2147483648, 2147483648)"
+SUITE.task("Math", "bitwise_and", "Bits that both have", [Input("input", ["N"], ALL_BITS, "integers(0, 2)", "int32"),
+                                                         Input("other", ["N"], ALL_BITS, "integers(0, 2)", "int32")],
+           [("y", "int32", ["N"])], ["y = BitwiseAnd(input, other)"], VECTOR, "bitwise_and(input, other)",
+           repair="the ladder draws 0 and 1 only, where the product and the minimum pass; numbers with all bits")
 SUITE.task("Math", "signbit_bitwise_and", "Sign bits of numbers, and the bits that their whole parts share with others",
            [Input("input", ["N"], "uniform(-128, 127) fixed", "uniform(0, 1) fixed"),
             Input("other", ["N"], "integers(-128, 128)", "integers(0, 2)", "int8")],
