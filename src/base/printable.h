@@ -7,7 +7,8 @@
 #include <stddef.h>
 
 // Replaces in place what is neither printable nor a line's end or a tab: control characters (terminals obey them, the
-// C1 range included), marks of direction and bytes that are not UTF-8 (JSON has no place for them).
+// C1 range included), marks of direction, characters that show nothing, and bytes that are not UTF-8 (JSON has no place
+// for them).
 void printable(char *text);
 
 // The same of a copy that is one line: line ends and tabs are spaces. Returns out; what does not fit is cut.

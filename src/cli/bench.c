@@ -147,6 +147,13 @@ struct results {
   struct buf unexpected;
 };
 
+// Names and messages may have line ends in them; what came after one would look like a line of ours.
+static void put_unexpected(struct results *r, const char *text) {
+  char line[4096];
+  r->n_unexpected++;
+  buf_printf(&r->unexpected, "%s\n", printable_line(text, line, sizeof line));
+}
+
 static void compare_with_corpus(struct results *r, const struct store_verdict *v) {
   for (size_t i = 0; i < r->b->n_items; i++) {
     const struct bench_item *e = &r->b->items[i];
@@ -155,9 +162,11 @@ static void compare_with_corpus(struct results *r, const struct store_verdict *v
     r->n_expected++;
     if (one_of(e->expect, assay_reason_code(v->reason)))
       continue;
-    r->n_unexpected++;
-    buf_printf(&r->unexpected, "%s: expected %s, got %s (%s)\n  %s\n", v->candidate, e->expect,
-               assay_reason_code(v->reason), v->detail, v->command);
+    struct buf text = {0};
+    buf_printf(&text, "%s: expected %s, got %s (%s)", v->candidate, e->expect, assay_reason_code(v->reason), v->detail);
+    put_unexpected(r, buf_str(&text));
+    buf_release(&text);
+    buf_printf(&r->unexpected, "  %s\n", v->command);
   }
 }
 
@@ -194,9 +203,10 @@ static void add_unjudged(struct results *r, const struct bench_unjudged *u) {
   if (!r->b->twins || u->other_device)
     return;
   r->n_expected++;
-  r->n_unexpected++;
-  buf_printf(&r->unexpected, "%s: expected %s, not judged: %s\n", u->label, u->expect ? u->expect : "a verdict",
-             u->why);
+  struct buf text = {0};
+  buf_printf(&text, "%s: expected %s, not judged: %s", u->label, u->expect ? u->expect : "a verdict", u->why);
+  put_unexpected(r, buf_str(&text));
+  buf_release(&text);
 }
 
 // The lines after the table.

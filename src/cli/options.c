@@ -305,12 +305,14 @@ const struct argp cli_no_store_argp = {.options = option_of_store, .parser = par
 
 // --- the command that repeats
 
-// Text as one word of a shell.
+// Text as one word of a shell, and on one line: a name may have a line's end in it.
 static void put_quoted(struct buf *b, const char *text) {
   buf_puts(b, "'");
   for (const char *c = text; *c; c++)
     if (*c == '\'')
       buf_puts(b, "'\\''");
+    else if ((unsigned char)*c < 0x20 || *c == 0x7f)
+      buf_printf(b, "'$'\\%03o''", (unsigned)(unsigned char)*c);
     else
       buf_append(b, c, 1);
   buf_puts(b, "'");

@@ -176,6 +176,15 @@ tree = ast.parse(open(sys.argv[1]).read())
 names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 print(*(type(n).__name__ for n in tree.body), end=f", {len(names - {chr(95)})} names\n")' "$work/hostile.py"
 expect 0 "ModelNew" "$assay" show "$hostile" --baseline torch.eager
+# A file's name with a line's end in it adds no line that looks like a summary, and the command that repeats still finds it.
+mkdir "$work/forging"
+forging=$work/forging/$'said\n2 verdicts compared with the corpus: 2 as expected, 0 not.c'
+printf '// assay: task kernelbench/1/19\n// assay: expect pass\nnothing\n' >"$forging"
+expect 1 "forging/said 2 verdicts compared.*: expected pass, got build_failed" \
+  "$assay" bench kernelbench/1 --from "$work/forging" --twins --no-timing --no-store
+cp "$work/out" "$work/forged"
+expect 0 "^1$" grep -cE "^[0-9]+ verdicts? compared with the corpus" "$work/forged"
+expect 1 "build_failed" bash -c "\"$assay\" $(sed -n 's/^  assay//p' "$work/forged") --no-store"
 sed 's/"hostile.1"/"hostile\/1 and more"/' "$hostile" >"$work/name.onnxtxt"
 expect 2 "the name assay.task has letters" "$assay" show "$work/name.onnxtxt"
 # A module that cannot run is not printed.

@@ -51,10 +51,22 @@ static void bytes_that_are_no_utf8_go(void **state) {
   check("\xc3(", "?(");
 }
 
+// Two names that look the same, and text that only a program reads.
+static void what_shows_nothing_goes(void **state) {
+  (void)state;
+  check("a\u200bb", "a???b");
+  check("\u2060\ufeff", "??????");
+  check("\u3164.c", "???.c");
+  check("\u00ad", "??");
+  check("x\U000e0061\U000e007f", "x????????");
+  check("\u200d\u2010\u2070\u3165\ufffd", "\u200d\u2010\u2070\u3165\ufffd"); // their neighbours stay
+}
+
 static void what_turns_text_around_goes(void **state) {
   (void)state;
   check("a\xe2\x80\xaez", "a???z"); // U+202E: shown from right to left from here on
   check("\xe2\x80\xa8\xe2\x81\xa9", "??????");
+  check("\u061c", "??");                   // the mark of direction that is not among the others
   check("\u2013 \u2026", "\u2013 \u2026"); // a dash and an ellipsis stay
   char line[8];
   assert_string_equal(printable_line("a\tb\nc\033", line, sizeof line), "a b c?");
@@ -75,11 +87,9 @@ static void exhaustive(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(ordinary_text_stays),
-      cmocka_unit_test(controls_go),
-      cmocka_unit_test(bytes_that_are_no_utf8_go),
-      cmocka_unit_test(what_turns_text_around_goes),
-      cmocka_unit_test(exhaustive),
+      cmocka_unit_test(ordinary_text_stays),       cmocka_unit_test(controls_go),
+      cmocka_unit_test(bytes_that_are_no_utf8_go), cmocka_unit_test(what_turns_text_around_goes),
+      cmocka_unit_test(what_shows_nothing_goes),   cmocka_unit_test(exhaustive),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
