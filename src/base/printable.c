@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/printable.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,10 +22,7 @@ static int sequence(const unsigned char *p, uint32_t *character) {
   return code < least[n] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? 0 : n;
 }
 
-// Characters that show nothing, so that two names look alike, or a text has more in it than a reader sees, and those
-// that change how the rest is shown: marks of direction, separators of lines, controls. (Joiners stay: words and signs
-// of two characters are written with them.)
-static bool misleads(uint32_t c) {
+bool printable_misleads(uint32_t c) {
   static const struct {
     uint32_t first, last;
   } ranges[] = {{0x80, 0x9f},     {0xad, 0xad},     {0x34f, 0x34f},   {0x61c, 0x61c},
@@ -45,7 +40,7 @@ void printable(char *text) {
   while (*p) {
     uint32_t c;
     int n = sequence(p, &c);
-    const bool stays = n > 1 ? !misleads(c) : n == 1 && (c == '\n' || c == '\t' || (c >= 0x20 && c != 0x7f));
+    const bool stays = n > 1 ? !printable_misleads(c) : n == 1 && (c == '\n' || c == '\t' || (c >= 0x20 && c != 0x7f));
     const int taken = n > 0 ? n : 1;
     if (!stays)
       memset(p, '?', (size_t)taken);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "base/utf8.h"
 
 enum kind { INLINE, BLOCK, VOID, MARK, FILE_ };
@@ -52,10 +53,6 @@ bool html_is_whole(const struct html *w) {
 
 // --- characters
 
-static bool turns_direction(unsigned c) {
-  return c == 0x61C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
-}
-
 static unsigned code_point(const char *s, size_t len) {
   static const unsigned char first[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
   unsigned c = (unsigned char)s[0] & first[len];
@@ -95,7 +92,7 @@ size_t html_character(const char *s, size_t n, char *room, const char **shown) {
   }
   if ((c < 0x20 && c != '\t' && c != '\n') || (c >= 0x7F && c < 0xA0) || c == 0xFFFE || c == 0xFFFF)
     *shown = replacement;
-  else if (turns_direction(c)) {
+  else if (printable_misleads(c)) {
     snprintf(room, 16, "[U+%04X]", c);
     *shown = room;
   }
