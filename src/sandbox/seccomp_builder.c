@@ -28,7 +28,9 @@ enum { X32_BIT = 0x40000000 };
 
 // Written by hand and constant: libseccomp allocates, which the child of a threaded judge must not do. Leaving the
 // session or the process group is refused because, where there is no pid namespace, killing the group is how a build
-// is ended; a process that stays in it dies with it, for fork checks pending signals under the same lock.
+// is ended; a process that stays in it dies with it, for fork checks pending signals under the same lock. Shared
+// memory, semaphores and queues of System V are refused because no limit counts what they hold, and because where there
+// is no ipc namespace they outlive the build, and other programs' can be opened by their numbers.
 int seccomp_builder(void) {
   static const struct sock_filter code[] = {
       LOAD(arch),
@@ -54,6 +56,18 @@ int seccomp_builder(void) {
       REFUSE(SYS_perf_event_open),
       REFUSE(SYS_io_uring_setup),
       REFUSE(SYS_userfaultfd),
+      REFUSE(SYS_shmget),
+      REFUSE(SYS_shmat),
+      REFUSE(SYS_shmctl),
+      REFUSE(SYS_semget),
+      REFUSE(SYS_semop),
+      REFUSE(SYS_semtimedop),
+      REFUSE(SYS_semctl),
+      REFUSE(SYS_msgget),
+      REFUSE(SYS_msgsnd),
+      REFUSE(SYS_msgrcv),
+      REFUSE(SYS_msgctl),
+      REFUSE(SYS_mq_open),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   struct sock_fprog program = {sizeof code / sizeof *code, (struct sock_filter *)code};

@@ -199,6 +199,18 @@ static void do_calls(void) {
   say("perf_event_open", syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0));
   say("io_uring_setup", syscall(SYS_io_uring_setup, 0, NULL));
   say("userfaultfd", syscall(SYS_userfaultfd, -1));
+  say("shmget", syscall(SYS_shmget, 0, 4096, 0600));
+  say("shmat", syscall(SYS_shmat, -1, NULL, 0));
+  say("shmctl", syscall(SYS_shmctl, -1, 0, NULL));
+  say("semget", syscall(SYS_semget, 0, 1, 0600));
+  say("semop", syscall(SYS_semop, -1, NULL, 0));
+  say("semtimedop", syscall(SYS_semtimedop, -1, NULL, 0, NULL));
+  say("semctl", syscall(SYS_semctl, -1, 0, 0, 0));
+  say("msgget", syscall(SYS_msgget, 0, 0600));
+  say("msgsnd", syscall(SYS_msgsnd, -1, NULL, 0, 0));
+  say("msgrcv", syscall(SYS_msgrcv, -1, NULL, 0, 0, 0));
+  say("msgctl", syscall(SYS_msgctl, -1, 0, NULL));
+  say("mq_open", syscall(SYS_mq_open, "a", 0, 0, NULL));
 #if defined(__x86_64__)
   say("x32", syscall(SYS_getpid | 0x40000000));
 #else
