@@ -20,7 +20,8 @@ enum { POLL_NS = 2000000 };
 static const int64_t MOST_OWED_NS = 20000000000; // of the time that who waited has before it gives way again
 
 struct turn {
-  // Whoever wants a turn holds the gate until it has it: so one that waits to be alone is not overtaken.
+  // Who wants to be alone holds the gate until it has its turn, who does not only while it looks. So nobody passes one
+  // that waits to be alone, and when the last of those is through, all others go on together.
   int gate, lock;
   enum turn_kind held;
   int64_t since_ns, owed_ns; // when it was taken, and how long it is kept whoever wants it
@@ -86,7 +87,7 @@ enum assay_status turn_open(const char *folder, const char *home, const char *de
   return ASSAY_OK;
 }
 
-static bool wait_for(int fd, int how, int64_t end_ns) {
+static bool lock_by(int fd, int how, int64_t end_ns) {
   const struct timespec pause = {0, POLL_NS};
   while (flock(fd, how | LOCK_NB)) {
     if ((errno != EWOULDBLOCK && errno != EINTR) || clock_monotonic_ns() > end_ns)
@@ -94,6 +95,26 @@ static bool wait_for(int fd, int how, int64_t end_ns) {
     nanosleep(&pause, NULL);
   }
   return true;
+}
+
+static bool take_alone(struct turn *t, int64_t end_ns) {
+  bool taken = lock_by(t->gate, LOCK_EX, end_ns) && lock_by(t->lock, LOCK_EX, end_ns);
+  flock(t->gate, LOCK_UN);
+  return taken;
+}
+
+static bool take_together(struct turn *t, int64_t end_ns) {
+  const struct timespec pause = {0, POLL_NS};
+  for (;;) {
+    bool open = flock(t->gate, LOCK_SH | LOCK_NB) == 0;
+    bool taken = open && flock(t->lock, LOCK_SH | LOCK_NB) == 0;
+    bool failed = !taken && errno != EWOULDBLOCK && errno != EINTR;
+    if (open)
+      flock(t->gate, LOCK_UN);
+    if (taken || failed || clock_monotonic_ns() > end_ns)
+      return taken;
+    nanosleep(&pause, NULL);
+  }
 }
 
 int64_t turn_take(struct turn *t, enum turn_kind kind, int64_t most_ns) {
@@ -104,11 +125,8 @@ int64_t turn_take(struct turn *t, enum turn_kind kind, int64_t most_ns) {
   t->held = TURN_NONE;
   if (kind == TURN_NONE)
     return 0;
-  if (wait_for(t->gate, LOCK_EX, begin_ns + most_ns)) {
-    if (wait_for(t->lock, kind == TURN_ALONE ? LOCK_EX : LOCK_SH, begin_ns + most_ns))
-      t->held = kind;
-    flock(t->gate, LOCK_UN);
-  }
+  if (kind == TURN_ALONE ? take_alone(t, begin_ns + most_ns) : take_together(t, begin_ns + most_ns))
+    t->held = kind;
   t->since_ns = clock_monotonic_ns();
   t->owed_ns = t->since_ns - begin_ns < MOST_OWED_NS ? t->since_ns - begin_ns : MOST_OWED_NS;
   return t->since_ns - begin_ns;
@@ -117,7 +135,7 @@ int64_t turn_take(struct turn *t, enum turn_kind kind, int64_t most_ns) {
 bool turn_is_wanted(const struct turn *t) {
   if (!t || t->held != TURN_TOGETHER || clock_monotonic_ns() - t->since_ns < t->owed_ns)
     return false;
-  if (flock(t->gate, LOCK_EX | LOCK_NB))
+  if (flock(t->gate, LOCK_SH | LOCK_NB))
     return errno == EWOULDBLOCK;
   flock(t->gate, LOCK_UN);
   return false;

@@ -28,8 +28,9 @@ enum assay_status turn_open(const char *folder, const char *home, const char *de
                             struct assay_error *err);
 
 // Gives back the turn at hand and waits for one of this kind, at most most_ns: then it goes on without. One of this
-// kind that is held already is kept: no candidate that runs can get in between. Who waits to be alone is next: nobody
-// who comes later overtakes. Returns how long it waited, in ns. t may be NULL.
+// kind that is held already is kept: no candidate that runs can get in between. Those who wait to be alone are next,
+// one after the other, and then all others go on together: if the two took turns, many that record would do so one at a
+// time. Returns how long it waited, in ns. t may be NULL.
 int64_t turn_take(struct turn *t, enum turn_kind kind, int64_t most_ns);
 // Whether somebody waits whom our turn together with others keeps waiting, and should have the device: not before we
 // had it as long as we waited for it (20 s at most), or a queue of those who take times would let nobody record. t may

@@ -6,11 +6,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -89,6 +91,19 @@ static void end(struct other *o) {
   wait_for_end(o);
 }
 
+// Until somebody waits to be alone: nobody else has the gate for himself.
+static void wait_for_one_alone(void) {
+  char path[160];
+  snprintf(path, sizeof path, "%s/assay-%ju/GPU-1.gate", folder, (uintmax_t)geteuid());
+  int gate = open(path, O_RDONLY);
+  assert_true(gate >= 0);
+  while (flock(gate, LOCK_SH | LOCK_NB) == 0) {
+    flock(gate, LOCK_UN);
+    usleep(1000);
+  }
+  close(gate);
+}
+
 static void together_overlaps_and_alone_does_not(void **state) {
   (void)state;
   struct other a = begin(TURN_TOGETHER), b = begin(TURN_TOGETHER);
@@ -115,7 +130,8 @@ static void who_waits_to_be_alone_is_not_overtaken(void **state) {
   struct other a = begin(TURN_TOGETHER);
   has_its_turn(&a);
   struct other b = begin(TURN_ALONE);
-  assert_true(has_none_for(&b, 100)); // holds the gate by now
+  wait_for_one_alone();
+  assert_true(has_none_for(&b, 50));
   struct other c = begin(TURN_TOGETHER);
   assert_true(has_none_for(&c, 100));
   end(&a);
@@ -126,12 +142,40 @@ static void who_waits_to_be_alone_is_not_overtaken(void **state) {
   end(&c);
 }
 
+// Many that record do so side by side: those who wait to be alone come one after the other, and then all others.
+static void those_alone_come_first_and_then_all_others(void **state) {
+  (void)state;
+  struct other a = begin(TURN_ALONE);
+  has_its_turn(&a);
+  struct other b = begin(TURN_TOGETHER);
+  assert_true(has_none_for(&b, 100)); // waits by now
+  struct other c = begin(TURN_ALONE), d = begin(TURN_TOGETHER), e = begin(TURN_ALONE);
+  assert_true(has_none_for(&d, 50));
+  wait_for_one_alone();
+  end(&a);
+  while (has_none_for(&c, 1) && has_none_for(&e, 1))
+    ;
+  struct other *first = has_none_for(&c, 0) ? &e : &c, *second = first == &c ? &e : &c;
+  has_its_turn(first);
+  wait_for_one_alone();
+  assert_true(has_none_for(&b, 50) && has_none_for(&d, 50));
+  end(first);
+  has_its_turn(second);
+  assert_true(has_none_for(&b, 50) && has_none_for(&d, 50));
+  end(second);
+  has_its_turn(&b);
+  has_its_turn(&d); // beside b
+  end(&b);
+  end(&d);
+}
+
 static void a_turn_that_is_held_is_kept(void **state) {
   (void)state;
   struct turn *t = opened(folder, "GPU-1");
   turn_take(t, TURN_ALONE, (int64_t)LONG_MS * MS);
   struct other a = begin(TURN_ALONE);
-  assert_true(has_none_for(&a, 100)); // holds the gate by now, and would be next
+  wait_for_one_alone();
+  assert_true(has_none_for(&a, 50));
   assert_int_equal(turn_take(t, TURN_ALONE, (int64_t)LONG_MS * MS), 0);
   assert_true(has_none_for(&a, 50));
   turn_take(t, TURN_NONE, 0);
@@ -152,7 +196,8 @@ static void who_holds_it_with_others_gives_way(void **state) {
   turn_take(t, TURN_TOGETHER, (int64_t)LONG_MS * MS);
   assert_false(turn_is_wanted(t));
   struct other a = begin(TURN_ALONE);
-  assert_true(has_none_for(&a, 100)); // holds the gate by now
+  wait_for_one_alone();
+  assert_true(has_none_for(&a, 50));
   assert_true(turn_is_wanted(t));
   assert_true(has_none_for(&a, 50)); // asking changed nothing
   turn_take(t, TURN_NONE, 0);
@@ -164,7 +209,7 @@ static void who_holds_it_with_others_gives_way(void **state) {
   assert_false(turn_is_wanted(t));
   turn_take(t, TURN_ALONE, (int64_t)LONG_MS * MS);
   struct other b = begin(TURN_ALONE);
-  assert_true(has_none_for(&b, 100));
+  wait_for_one_alone();
   assert_false(turn_is_wanted(t)); // what is timed is not interrupted
   turn_close(t);
   has_its_turn(&b);
@@ -191,7 +236,8 @@ static void who_waited_has_as_long_for_itself(void **state) {
   close(c.told);
   wait_for_end(&c);
   struct other d = begin(TURN_ALONE);
-  assert_true(has_none_for(&d, 100)); // holds the gate by now
+  wait_for_one_alone();
+  assert_true(has_none_for(&d, 50));
   bool early = turn_is_wanted(t);
   if (clock_monotonic_ns() - since_ns < waited_ns)
     assert_false(early);
@@ -338,6 +384,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(together_overlaps_and_alone_does_not),
       cmocka_unit_test(who_waits_to_be_alone_is_not_overtaken),
+      cmocka_unit_test(those_alone_come_first_and_then_all_others),
       cmocka_unit_test(a_turn_that_is_held_is_kept),
       cmocka_unit_test(who_holds_it_with_others_gives_way),
       cmocka_unit_test(who_waited_has_as_long_for_itself),
