@@ -102,8 +102,7 @@ def command_of(part, options, seconds):
         return [script("fusedops.sh"), options.programs, out("products"), seconds], \
             {"PARTS": out("products.parts"), "GPUS": gpus, "EACH": "2", "DEVICE": options.device}
     if part == "denominators":
-        return [sys.executable, script("denominators.py"), options.assay, out("denominators.json"), "--every", "8", "--each", "2",
-                *shared], {}
+        return [sys.executable, script("denominators.py"), options.assay, out("denominators.json"), "--every", "8", *shared], {}
     if part == "tuners":
         return [script("tuners.sh"), options.programs, out("tuners"), seconds], {"GPUS": gpus, "DEVICE": options.device}
     if not options.checkout:

@@ -3,27 +3,32 @@
 """The denominators of KernelBench: eager PyTorch and torch.compile in two modes over its tasks, judged as plans and timed.
 
 usage: denominators.py ASSAY OUT.json [--seconds S] [--stages MAKER:CONTRACT[:LEVEL],...] [--every N] [--gpus N]
-                       [--each N] [--suite SUITE] [--workload NAME] [--device D] [--checks N] [--samples N] [--budget S]
-                       [--store FILE] [--table]
+                       [--each N] [--memory GIB] [--suite SUITE] [--workload NAME] [--device D] [--checks N] [--samples N]
+                       [--budget S] [--store FILE] [--table]
 
 Makers are eager, compile and max-autotune; contracts fp32 (tf32 off) and tf32 (PyTorch's switches on, and the task under
 the contract tf32). --stages is the order of work; without it what is most useful comes first. --every N goes through all
 stages with every N-th task first, then with those after them, and so on, over all levels at once where no stage names one:
-what is there when the time is over compares all makers on the same tasks. Each of the --gpus GPUs (default: all that
-nvidia-smi lists) has --each processes of its own (1), with their part of the processors; they share the tasks of a stage
-between them. Nothing else runs on a GPU while a candidate is timed there: processes take turns.
+what is there when the time is over compares all makers on the same tasks, the large ones first.
+
+All judgements are one queue, each a process of its own. Each of the --gpus GPUs (default: all that nvidia-smi lists) has
+--each of them at once (three quarters of its part of the processors, 12 at most; 1 on a CPU), and no more than have room in its
+memory (--memory GIB, that of the device) by what `assay tasks` reckons. What finds no memory all the same, and has no row till then,
+or has no time, is judged again at the end, alone. Nothing else runs on a GPU while a candidate is timed there: processes take turns.
 
 --seconds (540) ends the call: after that no candidate is begun, and the ones at hand have a minute. OUT.json is written
-after every stage. The same command goes on where OUT.json ends, on another machine with the same kind of GPU too: what has a
-verdict there is not judged again. --store keeps the verdicts themselves, with samples. --table prints what OUT.json
+every 20 seconds, and on Ctrl-C. The same command goes on where OUT.json ends, on another machine with the same kind of GPU too:
+what has a verdict there is not judged again. --store keeps the verdicts themselves, with samples. --table prints what OUT.json
 holds, and judges nothing.
 
 OUT.json: "columns" and "rows", one row for each task, maker and contract, a row a line; "calls" has the command, date,
-commit, machine and seconds of every call, and "call" in a row is its index. Times are in ns: cold median with its
+commit, machine and seconds of every call, of a stage those of its processes, and "call" in a row is its index. Times are in ns: cold median with its
 interval, hot, as called (from the first launch to the end, on an idle stream), floor. compile_s is what torch.compile says
 of itself, first_call_s the first call, which compiles; recording_s is all that making the plan took.
 """
 import collections
+import dataclasses
+import itertools
 import json
 import math
 import os
@@ -31,8 +36,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+import traceback
 
 import common
 
@@ -45,7 +51,9 @@ COLUMNS = ["task", "maker", "contract", "verdict", "mode", "median_ns", "low_ns"
            "floor_ns", "floor_part", "marks", "compile_s", "first_call_s", "recording_s", "judged_s", "own_part",
            "launches", "call", "detail"]
 GRACE = 60  # seconds that the candidates at hand have once the time is over
-SHORTEST = 25  # a stage is not begun with less
+LOOK = 20  # seconds between two looks at what was judged
+NO_TIME = "right, but without a time"
+PASSED_BY = 24  # so many others may overtake a judgement that waits for memory
 
 
 def stages_of(text, every):
@@ -64,9 +72,9 @@ def stages_of(text, every):
     return found
 
 
-def tasks_of(assay, suite):
-    done = subprocess.run([assay, "tasks", suite, "--json"], check=True, capture_output=True)
-    return [row["task"] for row in json.loads(done.stdout)]
+def tasks_of(assay, suite, workload="full"):
+    done = subprocess.run([assay, "tasks", suite, "--workload", workload, "--json"], check=True, capture_output=True)
+    return json.loads(done.stdout)
 
 
 def level_of(task):
@@ -74,69 +82,177 @@ def level_of(task):
     return int(part[1]) if len(part) == 3 and part[1].isdigit() else 1
 
 
-def write_modules(assay, stage, tasks, workload, folder):
-    """Each task's module as a candidate in a file of its own; returns those that have none, with the reason."""
-    maker, contract, _ = stage
-
-    def write(task):
-        extra = ["--contract", contract] if contract != "fp32" else []
-        done = subprocess.run([assay, "show", task, "--baseline", BASELINES[maker], "--workload", workload, *extra],
-                              capture_output=True, text=True)
-        if done.returncode != 0:
-            return task, done.stderr.strip()[-300:]
-        with open(os.path.join(folder, file_of(task)), "w", encoding="utf-8") as file:
-            file.write(done.stdout)
-        return None
-
-    with ThreadPoolExecutor(8) as pool:
-        return dict(found for found in pool.map(write, tasks) if found)
-
-
 def file_of(task):
     """Names that sort as the tasks do."""
     return "_".join(part.zfill(3) if part.isdigit() else part for part in task.split("/")) + ".py"
 
 
-def unjudged(path):
-    """What could not be judged on this machine, and the first reason."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            found = [v for v in json.load(file) if v["verdict"] == "judge_failed"]
-    except ValueError:
-        return ""
-    return f"{len(found)} could not be judged here: {found[0]['detail'][:300]}" if found else ""
+@dataclasses.dataclass(eq=False)
+class Job:
+    """One judgement. `alone`: with a GPU's whole memory; `again`: why it is to be so. `why`: how it ended without a verdict."""
+    task: str
+    stage: tuple
+    bytes: float
+    alone: bool = False
+    again: str = ""
+    why: str = ""
+    no_module: bool = False
+    ended: bool = False
+    seconds: float = 0
 
 
-def start(options, stage, index, folder, store, log):
-    """One `assay bench` over the stage's folder. Processes with the same run and store claim candidates from each other."""
-    maker, contract, level = stage
-    environment, cpus = dict(os.environ), sorted(os.sched_getaffinity(0))
-    gpu = index % options.gpus
-    own = cpus[gpu * len(cpus) // options.gpus:(gpu + 1) * len(cpus) // options.gpus] or cpus
-    if options.device == "cuda":
-        environment["CUDA_VISIBLE_DEVICES"] = common.visible(gpu)
-    command = [options.assay, "bench", options.suite, "--from", folder, "--run", f"{maker} {contract}", "--store", store,
-               "--workload", options.workload, "--device", options.device, "--no-probes", "--checks", options.checks,
-               "--samples", options.samples, "--budget", options.budget, "--json"]
-    command += ["--mode", "plan"] if options.device == "cuda" else []
-    command += ["--contract", contract] if contract != "fp32" else []
-    with open(os.path.join(folder, f"verdicts_{index}.json"), "w", encoding="utf-8") as out:
-        return subprocess.Popen(command, env=environment, stdout=out, stderr=log,
-                                preexec_fn=lambda: os.sched_setaffinity(0, own))
+class Memory:
+    """The jobs in order, and what of each GPU's memory they leave. A job that does not fit beside others is passed by those that
+    do, but not without end."""
+
+    def __init__(self, jobs, gpus, most):
+        self.todo, self.free, self.most = list(jobs), [most] * gpus, most
+        self.passed, self.changed, self.stopped = 0, threading.Condition(), False
+
+    def needs(self, job):
+        return self.most if job.alone else min(job.bytes, self.most)
+
+    def fitting(self, gpu):
+        for i, job in enumerate(self.todo):
+            if self.needs(job) <= self.free[gpu]:
+                self.passed = 0 if i == 0 else self.passed + 1
+                return self.todo.pop(i)
+            if i == 0 and self.passed >= PASSED_BY:
+                return None
+        return None
+
+    def take(self, gpu):
+        """The next job for this GPU, when there is room for it. None: there is none, or the time is over."""
+        with self.changed:
+            while not self.stopped and self.todo:
+                job = self.fitting(gpu)
+                if job:
+                    self.free[gpu] -= self.needs(job)
+                    return job
+                self.changed.wait(0.5)
+        return None
+
+    def give_back(self, job, gpu):
+        with self.changed:
+            self.free[gpu] += self.needs(job)
+            self.changed.notify_all()
+
+    def stop(self):
+        with self.changed:
+            self.stopped = True
+            self.changed.notify_all()
 
 
-def wait_all(children, seconds):
-    """Waits; once the time is over an interrupt ends each after its candidate, a second one at once."""
-    end = time.monotonic() + seconds
-    for patience, act in ((0, signal.SIGINT), (GRACE, signal.SIGINT), (15, signal.SIGKILL)):
-        end = max(end, time.monotonic()) + patience
-        while time.monotonic() < end and any(child.poll() is None for child in children):
-            time.sleep(0.2)
-        for child in children:
-            if child.poll() is None:
-                child.send_signal(act)
-    for child in children:
-        child.wait()
+def memory_of(device, gpus):
+    """Bytes of the smallest GPU; of the machine where there is none."""
+    _, code, out, _ = common.run(["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"])
+    if device == "cuda" and code == 0 and out.split():
+        return min(float(word) for word in out.split()[:max(1, gpus)]) * 2**20
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def most_bytes(row, maker):
+    """What a judgement may take: the oracle on the device takes less than on a CPU, the recording has its tensors twice, and three
+    processes have the device open."""
+    tensors = (row.get("input_bytes") or 0) + (row.get("output_bytes") or 0)
+    return (row.get("cpu_memory_bytes") or 0) + 2 * tensors + (3 if maker == "eager" else 5) * 2**30
+
+
+def wait_for(child, end_of):
+    """Once the time is over, end_of(), an interrupt lets it end its candidate, and a second one ends it."""
+    for patience, act in ((0, signal.SIGINT), (GRACE, signal.SIGINT), (GRACE + 15, signal.SIGKILL)):
+        while time.monotonic() < end_of() + patience:
+            try:
+                child.wait(0.2)
+                return
+            except subprocess.TimeoutExpired:
+                pass
+        child.send_signal(act)
+    child.wait()
+
+
+class Judging:
+    """Judges jobs one after the other in several threads, each job in a process of its own."""
+
+    def __init__(self, options, folder):
+        self.options, self.folder, self.end, self.interrupted = options, folder, 0, False
+        self.store = options.store or os.path.join(folder, "store.sqlite")
+        self.number = itertools.count()
+
+    def command(self, job, path):
+        o, (maker, contract, _) = self.options, job.stage
+        found = [o.assay, "bench", o.suite, "--from", path, "--run", f"{maker} {contract}", "--store", self.store, "--workload",
+                 o.workload, "--device", o.device, "--no-probes", "--checks", o.checks, "--samples", o.samples, "--budget", o.budget]
+        found += ["--mode", "plan"] if o.device == "cuda" else []
+        found += ["--contract", contract] if contract != "fp32" else []
+        return found + (["--again"] if job.alone else [])
+
+    def write_module(self, job):
+        """The task's module as a candidate in a file of its own; None: there is none, and the job says why."""
+        maker, contract, _ = job.stage
+        extra = ["--contract", contract] if contract != "fp32" else []
+        done = subprocess.run([self.options.assay, "show", job.task, "--baseline", BASELINES[maker], "--workload",
+                               self.options.workload, *extra], capture_output=True, text=True)
+        if done.returncode != 0:
+            job.why, job.no_module = done.stderr.strip()[-300:], True
+            return None
+        folder = os.path.join(self.folder, f"{maker} {contract}")
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, file_of(job.task))
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(done.stdout)
+        return path
+
+    def judge(self, job, gpu):
+        path = self.write_module(job)
+        if not path:
+            return
+        place = common.place(gpu, self.options.gpus)
+        log = os.path.join(self.folder, f"log_{next(self.number)}.txt")
+        with open(log, "w", encoding="utf-8") as out:
+            child = subprocess.Popen(self.command(job, path), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, **place)
+            wait_for(child, lambda: self.end)
+        with open(log, encoding="utf-8", errors="replace") as file:
+            job.why = file.read().strip()[-600:] if child.returncode not in (0, 1) else ""
+        if "memory" in job.why:
+            job.again = job.why
+        os.remove(log)
+
+    def work(self, memory, gpu):
+        while time.monotonic() < self.end:
+            job = memory.take(gpu)
+            if not job:
+                return
+            begin = time.monotonic()
+            try:
+                self.judge(job, gpu)
+            except Exception as e:
+                traceback.print_exc(file=sys.stdout)
+                job.why = str(e)
+            job.seconds, job.ended = time.monotonic() - begin, True
+            memory.give_back(job, gpu)
+
+    def run(self, jobs, seconds, look):
+        """Judges until there is no job or the time is over; looks now and then at what there is."""
+        self.end = time.monotonic() + seconds
+        memory = Memory(jobs, self.options.gpus, self.options.memory)
+        threads = [threading.Thread(target=self.work, args=(memory, i % self.options.gpus))
+                   for i in range(self.options.gpus * self.options.each)]
+        for thread in threads:
+            thread.start()
+        looked = time.monotonic()
+        while any(thread.is_alive() for thread in threads):
+            try:
+                time.sleep(0.1)
+                if time.monotonic() - looked > LOOK:
+                    look()
+                    looked = time.monotonic()
+                if time.monotonic() > self.end:
+                    memory.stop()
+            except KeyboardInterrupt:  # of the group, so the children have it, too
+                self.end, self.interrupted = min(self.end, time.monotonic()) - GRACE, True
+                memory.stop()
+        look()
 
 
 def verdicts_of(assay, store, run, folder):
@@ -216,26 +332,33 @@ class Results:
     def missing(self, stage, tasks):
         return [t for t in tasks if (t, *stage[:2]) not in self.rows]
 
-    def judge_stage(self, options, stage, tasks, seconds, folder):
-        """Judges what is missing of a stage; returns how many verdicts that gave."""
-        missing = self.missing(stage, tasks)
-        inside = tempfile.mkdtemp(prefix="-".join(map(str, stage)) + "-", dir=folder)
-        store = options.store or os.path.join(folder, "store.sqlite")
-        for task, why in write_modules(options.assay, stage, missing, options.workload, inside).items():
-            row = dict.fromkeys(COLUMNS) | {"task": task, "maker": stage[0], "contract": stage[1],
-                                            "verdict": "no module", "call": options.call, "detail": why}
-            self.rows[key(row)] = row
-        with open(os.path.join(folder, "errors.txt"), "w+", encoding="utf-8") as log:
-            wait_all([start(options, stage, i, inside, store, log) for i in range(options.gpus * options.each)], seconds)
-            log.seek(0)
-            errors = log.read().strip()[-600:]
-        errors += " ".join(unjudged(os.path.join(inside, f"verdicts_{i}.json")) for i in range(options.gpus * options.each))
-        before, wanted = len(self.rows), set(missing)
-        for exported in verdicts_of(options.assay, store, f"{stage[0]} {stage[1]}", folder):  # some by an earlier call
-            if exported["task"] in wanted:
-                row = row_of(exported, stage, options.call)
+    def take(self, jobs, judging):
+        """Takes the verdicts of jobs that have ended, some by an earlier call, and writes. What found no memory beside others has no
+        row."""
+        ended = [job for job in jobs if job.ended and (job.alone or (job.task, *job.stage[:2]) not in self.rows)]
+        for run in {job.stage[:2] for job in ended}:
+            of_run = {job.task: job for job in ended if job.stage[:2] == run}
+            for exported in verdicts_of(judging.options.assay, judging.store, " ".join(run), judging.folder):
+                job = of_run.get(exported["task"])
+                row = row_of(exported, run, judging.options.call) if job else None
+                if row and not job.alone:
+                    job.again = row["detail"] if for_want_of_memory(row) else NO_TIME if has_no_time(row) else ""
+                if row and (job.alone or not for_want_of_memory(row)):
+                    self.rows[key(row)] = row
+        for job in ended:
+            if job.no_module:
+                row = dict.fromkeys(COLUMNS) | {"task": job.task, "maker": job.stage[0], "contract": job.stage[1],
+                                                "verdict": "no module", "call": judging.options.call, "detail": job.why}
                 self.rows[key(row)] = row
-        return len(self.rows) - before, len(missing), errors
+        self.write()
+
+
+def for_want_of_memory(row):
+    return row["verdict"] != "pass" and "memory" in (row["detail"] or "")
+
+
+def has_no_time(row):
+    return row["verdict"] == "pass" and row["median_ns"] is None
 
 
 def geomean(values):
@@ -271,7 +394,8 @@ class Options:
         self.every = max(1, int(common.option(arguments, "--every", 1)))
         self.stages = stages_of(common.option(arguments, "--stages", None), self.every)
         self.gpus = int(common.option(arguments, "--gpus", 0)) or (common.gpus_here() if self.device == "cuda" else 1)
-        self.each = int(common.option(arguments, "--each", 1))
+        self.each = int(common.option(arguments, "--each", 0)) or each_of(self.device, self.gpus)
+        self.memory = float(common.option(arguments, "--memory", 0)) * 2**30 or memory_of(self.device, self.gpus)
         self.suite = common.option(arguments, "--suite", "kernelbench")
         self.workload = common.option(arguments, "--workload", "full")
         self.checks = common.option(arguments, "--checks", "1")
@@ -286,12 +410,44 @@ class Options:
         self.store = os.path.realpath(self.store) if self.store else None
 
 
-def work_of(options, tasks):
-    """(stage, tasks) in the order of work."""
+def each_of(device, gpus):
+    """Making and compiling a module takes a processor; a CPU's time is disturbed by all that runs beside it."""
+    return max(1, min(12, len(os.sched_getaffinity(0)) * 3 // 4 // gpus)) if device == "cuda" else 1
+
+
+def jobs_of(options, results, rows):
+    """What is missing, in the order of work: the large ones of a stage first. Every N-th task: all stages of a task together."""
+    found, tasks = [], [row["task"] for row in rows]
     for turn in range(options.every):
+        jobs = []
         for stage in options.stages:
             of_level = [t for t in tasks if (level_of(t) in (1, 2, 3) if stage[2] == 0 else level_of(t) == stage[2])]
-            yield stage, of_level[turn::options.every]
+            missing = set(results.missing(stage, of_level[turn::options.every]))
+            chosen = [Job(row["task"], stage, most_bytes(row, stage[0])) for row in rows if row["task"] in missing]
+            jobs += sorted(chosen, key=lambda job: -job.bytes)
+        if options.every > 1:
+            size = collections.defaultdict(float)
+            for job in jobs:
+                size[job.task] = max(size[job.task], job.bytes)
+            jobs.sort(key=lambda job: (-size[job.task], job.task))
+        found += jobs
+    return found
+
+
+def say(jobs, results, call):
+    """A line for each stage, and what the call says of it."""
+    stages = collections.defaultdict(list)
+    for job in jobs:
+        stages[job.stage].append(job)
+    for stage, its in stages.items():
+        name, begun = ":".join(str(part) for part in stage if part), [job for job in its if job.ended]
+        judged = sum((job.task, *stage[:2]) in results.rows for job in its)
+        seconds = sum(job.seconds for job in its)
+        if begun:
+            call["stages"].append({"stage": name, "seconds": round(seconds, 1), "judged": judged})
+        left = [job for job in begun if (job.task, *stage[:2]) not in results.rows]
+        print(f"{name}: {judged} of {len(its)}, {seconds:.1f} s of processes"
+              + (f"; {len(left)} ended without a verdict, {left[0].task}: {left[0].why or left[0].again or 'interrupted'}" if left else ""))
 
 
 def main():
@@ -301,28 +457,33 @@ def main():
     if options.table:
         print_table(results)
         return
-    tasks = tasks_of(options.assay, options.suite)
+    rows = tasks_of(options.assay, options.suite, options.workload)
     call = {"command": " ".join(["bench/gpu/denominators.py", "ASSAY", *sys.argv[2:]]),
             "date": time.strftime("%Y-%m-%d"), "commit": common.run(["git", "rev-parse", "--short=12", "HEAD"])[2].decode().strip(),
             "machine": common.machine(), "gpus": options.gpus, "each": options.each, "cpus": len(os.sched_getaffinity(0)), "stages": []}
+    jobs = jobs_of(options, results, rows)
+    if not jobs:
+        print_table(results)
+        return
     options.call = results.begin(call)
     with tempfile.TemporaryDirectory() as folder:
+        judging = Judging(options, folder)
         if options.device == "cuda":  # the floor needs the device's peaks, where the verdicts go
-            common.run([options.assay, "doctor", "--calibrate", "--store",
-                        options.store or os.path.join(folder, "store.sqlite")], timeout=90)
-        for stage, wanted in work_of(options, tasks):
+            common.run([options.assay, "doctor", "--calibrate", "--store", judging.store], timeout=90)
+        todo = jobs
+        for alone in False, True:
             left = options.seconds - (time.monotonic() - begin)
-            if not results.missing(stage, wanted):
-                continue
-            if left < SHORTEST:
-                print(f"no time left for {':'.join(map(str, stage))}; the same command goes on")
-                break
-            start_s = time.monotonic()
-            got, missing, errors = results.judge_stage(options, stage, wanted, left, folder)
-            took = time.monotonic() - start_s
-            call["stages"].append({"stage": ":".join(map(str, stage)), "seconds": round(took, 1), "judged": got})
-            results.write()
-            print(f"{':'.join(map(str, stage))}: {got} of {missing} in {took:.1f} s {errors}", flush=True)
+            if todo and left > 0 and not judging.interrupted:
+                judging.run(todo, left, lambda: results.take(jobs, judging))
+            todo = [] if alone else [job for job in jobs if job.ended and job.again]
+            for job in todo:
+                job.alone, job.ended = True, False
+        say(jobs, results, call)
+        call["seconds"] = round(time.monotonic() - begin, 1)
+        results.write()
+    left = sum((job.task, *job.stage[:2]) not in results.rows for job in jobs)
+    if left:
+        print(f"no time left for {left} judgements; the same command goes on")
     print_table(results)
 
 

@@ -103,7 +103,7 @@ def ladders_of(assay, suite, pattern, only):
         return task, {w["workload"]: times * (w.get("bytes") or 0) + (w.get("flops") or 0) / 100
                       for w in json.loads(text)["workloads"] if fnmatch.fnmatch(w["workload"], pattern)}
 
-    tasks = [task for task in denominators.tasks_of(assay, suite) if only in task]
+    tasks = [row["task"] for row in denominators.tasks_of(assay, suite) if only in row["task"]]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         return dict(pool.map(sizes, tasks))
 
@@ -141,10 +141,11 @@ class Benches:
             command = [o.assay, "bench", task, "--from", o.candidates, "--workload", pattern, "--device", o.device,
                        "--no-probes", "--checks", "1", "--samples", o.samples, "--budget", o.budget,
                        "--run", f"ladders {alone}", "--again", "--store", self.store, "--json"]
+            begun = time.monotonic()
             with tempfile.TemporaryFile("w+") as out:
                 child = subprocess.Popen(command, env=environment, stdout=out, stderr=self.log,
                                          preexec_fn=lambda: os.sched_setaffinity(0, own))
-                denominators.wait_all([child], max(0, end - time.monotonic()))
+                denominators.wait_for(child, lambda: max(end, begun))
                 out.seek(0)
                 try:
                     verdicts = json.load(out)
