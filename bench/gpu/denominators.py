@@ -452,6 +452,7 @@ def say(jobs, results, call):
 
 def main():
     begin = time.monotonic()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which what runs in the background has been told to ignore
     options = Options(sys.argv[1:])
     results = Results(options.out)
     if options.table:
