@@ -81,11 +81,12 @@ static void read_trial(sqlite3_stmt *st, struct store_trial *out) {
 enum assay_status store_each_trial(struct store *s, const char *run, store_visit_trial *visit, void *arg,
                                    struct assay_error *err) {
   sqlite3_stmt *st = NULL;
-  enum assay_status status = db_prepare(
-      s,
-      "SELECT id, status" TRIAL_TEXTS(COMMA_NAME) TRIAL_NUMBERS(COMMA_NAME) TRIAL_REALS(
-          COMMA_NAME) " FROM trial WHERE ? IS NULL OR run = ?1 ORDER BY run, task, workload, device, maker, number",
-      &st, err);
+  enum assay_status status =
+      db_prepare(s,
+                 "SELECT id, status" TRIAL_TEXTS(COMMA_NAME) TRIAL_NUMBERS(COMMA_NAME)
+                     TRIAL_REALS(COMMA_NAME) " FROM trial WHERE ? IS NULL OR run = ?1 ORDER BY run, task, workload, "
+                                             "device, maker, start_ns + compile_ns + bench_ns, number",
+                 &st, err);
   if (!status && run)
     status = db_check(s, db_bind_text(st, 1, run), "use a run's name", err);
   while (!status) {

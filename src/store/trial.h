@@ -57,8 +57,8 @@ enum assay_status store_put_trial(struct store *s, const struct store_trial *t, 
 enum assay_status store_begin_trials(struct store *s, struct assay_error *err);
 enum assay_status store_end_trials(struct store *s, enum assay_status status, struct assay_error *err);
 
-// Calls visit for the trials of a run (NULL: of all), by task, workload, device, maker and number; stops when it
-// returns false.
+// Calls visit for the trials of a run (NULL: of all), by task, workload, device and maker, in the order in which they
+// ended (one may be tried again at the end), those that ended at once by number; stops when it returns false.
 typedef bool store_visit_trial(void *arg, const struct store_trial *t);
 enum assay_status store_each_trial(struct store *s, const char *run, store_visit_trial *visit, void *arg,
                                    struct assay_error *err);

@@ -1118,6 +1118,12 @@ static void trials_come_back(void **state) {
   assert_int_equal(store_put_trial(s, &t, &err), ASSAY_OK);
   assert_int_equal(store_each_trial(s, "run", see_trial, seen, &err), ASSAY_OK);
   assert_string_equal(seen, "run/tune/0/ok/60/1 run/tune/1/wrong/nan/1 ");
+  t = example_trial(0, 40); // tried again, after all others
+  t.start_ns = 20;
+  assert_int_equal(store_put_trial(s, &t, &err), ASSAY_OK);
+  seen[0] = '\0';
+  assert_int_equal(store_each_trial(s, "run", see_trial, seen, &err), ASSAY_OK);
+  assert_string_equal(seen, "run/tune/1/wrong/nan/1 run/tune/0/ok/40/1 ");
   seen[0] = '\0';
   assert_int_equal(store_delete_run(s, "run", &n, &err), ASSAY_OK); // it has no verdicts, and is there all the same
   assert_int_equal(store_each_trial(s, NULL, see_trial, seen, &err), ASSAY_OK);
