@@ -56,8 +56,9 @@ static enum assay_status unknown(const char *text, struct assay_error *err) {
     put_form(makers[i], &all);
     nearest_offer(&near, makers[i]->name);
   }
+  const char *lacks = strchr(text, '/') ? "file or folder" : "maker"; // no maker's name has a slash
   enum assay_status status =
-      error_set(err, ASSAY_ERR_USAGE, "there is no maker '%.60s'%s (makers: %s, or a folder or file)", text,
+      error_set(err, ASSAY_ERR_USAGE, "there is no %s '%.200s'%s (makers: %s, or a folder or file)", lacks, text,
                 nearest_text(&near, meant, sizeof meant), buf_str(&all));
   buf_release(&all);
   return status;

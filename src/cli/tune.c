@@ -217,6 +217,10 @@ static bool note_failure(void *arg, const struct store_trial *t) {
 static void print_none(const struct arguments *a, const struct tuner_result *r, struct store *store) {
   struct buf why = {0};
   struct assay_error ignored = {0};
+  if (a->interrupt.stop) {
+    cells_printf(stdout, "\ninterrupted before the fastest were judged in full; the same command goes on\n");
+    return;
+  }
   if (r->untimed_best[0])
     buf_printf(&why, ": %s", r->untimed_best);
   else
@@ -234,12 +238,13 @@ static void print_text(const struct arguments *a, const struct tuner_result *r, 
   else
     printf("\nbest: %s  %s, judged in full\n%s\n", printable_line(r->configuration, name, sizeof name),
            cli_time_text(r->best_ns, time), r->file);
+  bool spent = a->tuner.budget_ns > 0 && r->spent_ns >= a->tuner.budget_ns;
+  const char *how = spent ? "with more --budget-seconds, as these are spent, the same command" : "the same command";
   if (r->untimed > 0)
-    printf("%lld of %lld configurations are right and have no time; the same command tries them again\n",
-           (long long)r->untimed, (long long)r->tried);
+    printf("%lld of %lld configurations are right and have no time; %s tries them again\n", (long long)r->untimed,
+           (long long)r->tried, how);
   if (!r->complete)
-    printf("%lld of %lld configurations were tried; the same command goes on\n", (long long)r->tried,
-           (long long)r->count);
+    printf("%lld of %lld configurations were tried; %s goes on\n", (long long)r->tried, (long long)r->count, how);
 }
 
 static void print_json(const struct arguments *a, const struct tuner_result *r, struct store *store,

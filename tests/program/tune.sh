@@ -50,7 +50,7 @@ expect 0 "^2 0 True$" field "$work/tired.json" "o['tried'], o['tried_before'], o
 json 1 "${tune[@]}" --run tired --trials 2 --budget-seconds 0.001 --json
 cp "$work/out" "$work/tired.json"
 expect 0 "^2 2 False$" field "$work/tired.json" "o['tried'], o['tried_before'], o['complete']"
-expect 1 "2 of 2 configurations are right and have no time; the same command tries them again" \
+expect 1 "2 of 2 configurations are right and have no time; with more --budget-seconds, as these are spent, the same command tries them again" \
   "${tune[@]}" --run tired --trials 2 --budget-seconds 0.001
 # A best without a time, as the machine was busy when it was judged in full: that is said, not why another is wrong.
 "${tune[@]}" --run late --trials 2 >/dev/null 2>&1
@@ -194,7 +194,28 @@ expect 0 "^0 " wc -c "$work/none"
 grep -v '"reason":' "$work/one.jsonl" >"$work/bare.jsonl"
 expect 2 "the store has trials of a run named .one." "$assay" runs import "$work/bare.jsonl" --store "$work/other.sqlite"
 # A budget ends the search; the finalists are judged all the same.
-expect 0 "of 13 configurations were tried; the same command goes on" "${tune[@]}" --run short --budget-seconds 0.001 --parallel 2
+expect 0 "of 13 configurations were tried; with more --budget-seconds, as these are spent, the same command goes on" "${tune[@]}" --run short --budget-seconds 0.001 --parallel 2
+# An interrupt says that nothing was judged in full, not that nothing is right.
+cat >"$work/many.c" <<END
+// assay: tune A $(seq -s, 1 60)
+// assay: tune B $(seq -s, 1 60)
+#include <assay/candidate.h>
+#include <math.h>
+void assay_kernel(const struct assay_args *args) {
+  const float *g = args->inputs[0].data, *u = args->inputs[1].data;
+  float *y = args->outputs[0].data;
+  for (int64_t i = 0; i < assay_count(&args->inputs[0]); i++)
+    y[i] = g[i] / (1 + expf(-g[i])) * u[i];
+}
+END
+"$assay" tune fusedops/swiglu/fp32_swiglu "$work/many.c" --workload ragged1 --device cpu --run many >"$work/many" 2>&1 &
+interrupted=$!
+while ! grep -q "^2/3600" "$work/many" && kill -0 "$interrupted" 2>/dev/null; do sleep 0.1; done
+kill -INT "$interrupted"
+wait "$interrupted"
+expect 0 "^130$" echo $?
+expect 0 "interrupted before the fastest were judged in full; the same command goes on" cat "$work/many"
+expect 1 "^0$" grep -c "no configuration is right" "$work/many"
 # OpenCL, where there is an implementation: launch lines follow the parameters.
 if "$assay" doctor | grep -q '^device opencl *ok'; then
   json 0 "$assay" tune fusedops/swiglu/fp32_swiglu "$source/tests/tuning/swiglu.cl" --threads 2 --finalists 1 --run cl --json
