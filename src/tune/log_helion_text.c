@@ -159,14 +159,28 @@ static void read_listed(struct generation *g, const char *p) {
     snprintf(g->best + n, sizeof g->best - n, "%s%s=%.1000s", n ? ", " : "", name, p + used);
 }
 
+// Whether a configuration goes on in the next line: Helion prints "best={'a': [1]," with a line for each of its
+// members.
+static bool goes_on(const char *configuration) {
+  int depth = 0;
+  for (const char *p = configuration; *p; p++)
+    depth += (*p == '{' || *p == '(' || *p == '[') - (*p == '}' || *p == ')' || *p == ']');
+  return depth > 0;
+}
+
+static void read_rest(struct generation *g, const char *p) {
+  size_t n = strlen(g->best);
+  snprintf(g->best + n, sizeof g->best - n, " %.1000s", p + strspn(p, " "));
+}
+
 // "error=25 ok=79 | min=0.1161 ... best=Config(...)", or some of it.
 static void read_words(struct search *s, const char *p) {
   struct generation *g = &s->all[s->n - 1];
   char name[32];
   double value;
   int used = 0; // stays 0 where the text ends before it is set
-  if (s->lists) {
-    read_listed(g, p);
+  if (s->lists || goes_on(g->best)) {
+    (s->lists ? read_listed : read_rest)(g, p);
     return;
   }
   s->lists = strncmp(p, "best:", 5) == 0;
