@@ -184,7 +184,8 @@ class Denominators(unittest.TestCase):
                    "--store", self.store]
         with subprocess.Popen(command, env={**os.environ, "HANGS": "1"}, stdout=subprocess.DEVNULL, start_new_session=True) as child:
             end = time.monotonic() + 60
-            while not os.path.exists(self.store + ".verdicts") and time.monotonic() < end:
+            verdicts = self.store + ".verdicts"  # there, and then written at once
+            while not (os.path.exists(verdicts) and os.path.getsize(verdicts)) and time.monotonic() < end:
                 time.sleep(0.05)
             os.killpg(child.pid, signal.SIGINT)
             self.assertEqual(child.wait(60), 0)
