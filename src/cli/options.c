@@ -113,7 +113,8 @@ static void fit_samples(struct cli_judging *j) {
   X(PUBLISHED, "as-published", NULL, "judge the task as the suite published it, not its repaired form",                \
     .kind = OPTION_ON, OF_OPTIONS(as_published))                                                                       \
   X(WEIGHTS, "weights", "FILE.safetensors",                                                                            \
-    "the task's weights, by name, in the place of drawn ones; with the workload whose shapes they have",               \
+    "the task's weights, by name, in the place of drawn ones, with the workload whose shapes they have; an index of "  \
+    "several files, or their folder",                                                                                  \
     .kind = OPTION_TEXT, OF_OPTIONS(weights))                                                                          \
   X(CONTRACT, "contract", "NAME",                                                                                      \
     "judge tasks of fp32 under the contract tf32, in which factors of products may be rounded to TF32 (as PyTorch "    \

@@ -1,127 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "task/given.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/hash.h"
-#include "task/safetensors.h"
+#include "task/checkpoint.h"
 
-// Elements that are converted at once, and bytes that are hashed at once.
-enum { CHUNK = 2048, PIECE = 1 << 16 };
-
-// The file is read and not mapped: where it becomes shorter meanwhile, that is an error and no signal.
-struct source {
-  char *path; // of messages
-  int fd;
-  uint64_t bytes;
-};
+// Elements that are converted at once, and names that a message has at most.
+enum { CHUNK = 2048, NAMED = 3 };
 
 struct given {
-  struct source source;
-  struct safetensors file;
+  struct checkpoint file;
   const struct safetensor **of_input; // NULL: drawn
   char hash[HASH_HEX_BYTES];
 };
 
-static void source_close(struct source *s) {
-  if (s->path)
-    close(s->fd);
-  base_free(s->path);
-  *s = (struct source){0};
-}
-
-static enum assay_status source_open(const char *path, struct source *out, struct assay_error *err) {
-  struct stat st;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return error_set(err, errno == ENOENT ? ASSAY_ERR_NOT_FOUND : ASSAY_ERR_IO, "%s: %s", path, strerror(errno));
-  enum assay_status status = ASSAY_OK;
-  char *name = base_strndup(path, strlen(path));
-  if (!name)
-    status = error_nomem(err, "a file's name");
-  else if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
-    status =
-        error_set(err, ASSAY_ERR_SYNTAX, "%s: this is no file of weights: it is empty or not a regular file", path);
-  if (status) {
-    close(fd);
-    base_free(name);
-    return status;
-  }
-  *out = (struct source){.path = name, .fd = fd, .bytes = (uint64_t)st.st_size};
-  return ASSAY_OK;
-}
-
-static enum assay_status source_read(const struct source *s, uint64_t at, void *to, size_t n, struct assay_error *err) {
-  for (size_t done = 0; done < n;) {
-    ssize_t got = pread(s->fd, (char *)to + done, n - done, (off_t)(at + done));
-    if (got < 0 && errno != EINTR)
-      return error_set(err, ASSAY_ERR_IO, "%s: %s", s->path, strerror(errno));
-    if (got == 0)
-      return error_set(err, ASSAY_ERR_IO,
-                       "%s: the file of weights had %llu bytes and was cut short while it was in use: judge again when "
-                       "nobody writes to it",
-                       s->path, (unsigned long long)s->bytes);
-    done += got > 0 ? (size_t)got : 0;
-  }
-  return ASSAY_OK;
-}
-
-struct hashing {
-  const struct source *source;
-  uint64_t done;
-  enum assay_status status;
-  struct assay_error *err;
-  unsigned char piece[PIECE];
-};
-
-static bool next_piece(void *arg, struct hash_part *part) {
-  struct hashing *h = arg;
-  const uint64_t left = h->source->bytes - h->done;
-  const size_t n = left < PIECE ? (size_t)left : PIECE;
-  if (n == 0 || h->status)
-    return false;
-  h->status = source_read(h->source, h->done, h->piece, n, h->err);
-  h->done += n;
-  *part = (struct hash_part){h->piece, n};
-  return !h->status;
-}
-
-static enum assay_status source_hash(const struct source *s, char hex[HASH_HEX_BYTES], struct assay_error *err) {
-  struct hashing h = {.source = s, .err = err};
-  hash_sha256_pull_hex(next_piece, &h, hex);
-  return h.status;
-}
-
 enum assay_status given_hash(const char *path, char hex[65], struct assay_error *err) {
-  struct source s;
-  enum assay_status status = source_open(path, &s, err);
+  struct checkpoint c;
+  enum assay_status status = checkpoint_open(path, &c, err);
   if (status)
     return status;
-  status = source_hash(&s, hex, err);
-  source_close(&s);
-  return status;
-}
-
-static enum assay_status read_head(struct given *g, struct assay_error *err) {
-  unsigned char length[SAFETENSORS_LENGTH_BYTES] = {0};
-  const struct source *s = &g->source;
-  size_t head, first = s->bytes < sizeof length ? (size_t)s->bytes : sizeof length;
-  enum assay_status status = source_read(s, 0, length, first, err);
-  if (!status)
-    status = safetensors_head_bytes(length, s->bytes, s->path, &head, err);
-  if (status)
-    return status;
-  void *bytes = base_alloc(head);
-  status = bytes ? source_read(s, 0, bytes, head, err) : error_nomem(err, "a file's header");
-  if (!status)
-    status = safetensors_read(bytes, head, s->bytes, s->path, &g->file, err);
-  base_free(bytes);
+  status = checkpoint_hash(&c, hex, err);
+  checkpoint_close(&c);
   return status;
 }
 
@@ -147,12 +50,13 @@ static int fits(const char *input, const char *tensor) {
   return one && other ? 2 : one || other ? 1 : 0;
 }
 
-// The tensor that fits best; NULL with an error if there is none, or several.
-static const struct safetensor *find_tensor(const struct given *g, const char *input, struct assay_error *err) {
+// The tensor that fits best; NULL if there is none. _INVALID: there are several.
+static enum assay_status find_tensor(const struct safetensors *all, const char *input, const struct safetensor **out,
+                                     struct assay_error *err) {
   const struct safetensor *best = NULL, *again = NULL;
   int most = 0;
-  for (int i = 0; i < g->file.n; i++) {
-    const struct safetensor *t = &g->file.tensors[i];
+  for (int i = 0; i < all->n; i++) {
+    const struct safetensor *t = &all->tensors[i];
     int n = fits(input, t->name);
     if (n > most) {
       most = n;
@@ -162,15 +66,12 @@ static const struct safetensor *find_tensor(const struct given *g, const char *i
       again = t;
     }
   }
-  if (again) {
-    error_set(err, ASSAY_ERR_INVALID, "for the input %s there are the tensors '%.100s' and '%.100s'", input, best->name,
-              again->name);
-    return NULL;
-  }
-  if (!best)
-    error_set(err, ASSAY_ERR_INVALID, "there is no tensor for the input %s; among those there are is '%.100s'", input,
-              g->file.n > 0 ? g->file.tensors[0].name : "(none)");
-  return best;
+  if (again)
+    return error_set(err, ASSAY_ERR_INVALID,
+                     "for the input %s there are the tensors '%.100s' and '%.100s': write the file with one of them",
+                     input, best->name, again->name);
+  *out = best;
+  return ASSAY_OK;
 }
 
 static void put_shape(char *text, size_t size, const struct shape *s) {
@@ -181,21 +82,70 @@ static void put_shape(char *text, size_t size, const struct shape *s) {
     snprintf(text + used, size - used, "]");
 }
 
-static enum assay_status check_tensor(const struct task *t, const struct workload *w, const struct array *input, int i,
+static enum assay_status check_tensor(const struct workload *w, const struct array *input, const char *name,
                                       const struct safetensor *tensor, struct assay_error *err) {
   char there[128], here[128];
-  if (!tensor)
-    return err->status;
-  if (tensor->dtype == DTYPE_UNDEFINED || dtype_is_float(tensor->dtype) != dtype_is_float(input->dtype))
-    return error_set(err, ASSAY_ERR_INVALID, "the tensor '%.100s' has a type that is not converted to %s", tensor->name,
-                     dtype_name(input->dtype));
+  if (tensor->dtype == DTYPE_UNDEFINED)
+    return error_set(err, ASSAY_ERR_INVALID,
+                     "the tensor '%.100s' has a type that is not computed with: write it as F32, F16 or BF16",
+                     tensor->name);
+  if (dtype_is_float(tensor->dtype) != dtype_is_float(input->dtype))
+    return error_set(err, ASSAY_ERR_INVALID, "the tensor '%.100s' has the type %s, which is not converted to %s's %s",
+                     tensor->name, dtype_name(tensor->dtype), name, dtype_name(input->dtype));
   if (shape_equal(&tensor->shape, &input->shape))
     return ASSAY_OK;
   put_shape(there, sizeof there, &tensor->shape);
   put_shape(here, sizeof here, &input->shape);
-  return error_set(err, ASSAY_ERR_INVALID,
-                   "the tensor '%.100s' has the shape %s, the input %s has %s at the workload %s; try --workload full",
-                   tensor->name, there, t->inputs[i].name, here, w->name);
+  error_set(err, ASSAY_ERR_INVALID, "the tensor '%.100s' has the shape %s, the input %s has %s at the workload %s",
+            tensor->name, there, name, here, w->name);
+  if (strcmp(w->name, "full") == 0)
+    return err->status;
+  char said[sizeof err->message];
+  snprintf(said, sizeof said, "%s", err->message);
+  return error_set(err, ASSAY_ERR_INVALID, "%s; try --workload full", said);
+}
+
+// A table of the shape that no input has.
+static const struct safetensor *unused_of_shape(const struct given *g, int n_inputs, const struct shape *shape) {
+  for (int i = 0; i < g->file.of_all.n && shape->rank > 1; i++) {
+    const struct safetensor *t = &g->file.of_all.tensors[i];
+    bool used = !shape_equal(&t->shape, shape);
+    for (int j = 0; j < n_inputs && !used; j++)
+      used = g->of_input[j] == t;
+    if (!used)
+      return t;
+  }
+  return NULL;
+}
+
+// Which weights the file lacks, and what to do. first: one of them.
+static enum assay_status missing(const struct task *t, const struct given *g, const struct array *inputs, int first,
+                                 struct assay_error *err) {
+  struct buf names = {0};
+  int lacks = 0, weights = 0;
+  for (int i = 0; i < t->n_inputs; i++) {
+    weights += t->inputs[i].distribution.is_static;
+    if (!t->inputs[i].distribution.is_static || g->of_input[i])
+      continue;
+    if (lacks++ < NAMED)
+      buf_printf(&names, "%s%.100s", lacks > 1 ? ", " : "", t->inputs[i].name);
+  }
+  const struct safetensor *like = unused_of_shape(g, t->n_inputs, &inputs[first].shape);
+  if (like)
+    error_set(err, ASSAY_ERR_INVALID,
+              "%d of the task's %d weights have no tensor there: %s%s; '%.100s' has the shape of %s: where the two are "
+              "one (tied weights), write it under that name, too",
+              lacks, weights, buf_str(&names), lacks > NAMED ? ", ..." : "", like->name, t->inputs[first].name);
+  else
+    error_set(err, ASSAY_ERR_INVALID,
+              "%d of the task's %d weights have no tensor there: %s%s; among those there are is '%.100s'. "
+              "safetensors.torch.save_file(dict(model.named_parameters()), FILE) writes a model's with their names",
+              lacks, weights, buf_str(&names), lacks > NAMED ? ", ..." : "",
+              g->file.of_all.n > 0 ? g->file.of_all.tensors[0].name : "(none)");
+  if (names.failed)
+    error_nomem(err, "a task's weights");
+  buf_release(&names);
+  return err->status;
 }
 
 static enum assay_status pair(const struct task *t, const struct workload *w, struct given *g,
@@ -205,11 +155,18 @@ static enum assay_status pair(const struct task *t, const struct workload *w, st
   g->of_input = base_calloc((size_t)t->n_inputs + 1, sizeof *g->of_input);
   enum assay_status status =
       inputs && g->of_input ? task_input_shapes(t, w, inputs, err) : error_nomem(err, "a task's weights");
-  for (int i = 0; i < t->n_inputs && !status; i++)
-    if (t->inputs[i].distribution.is_static) {
-      g->of_input[i] = find_tensor(g, t->inputs[i].name, err);
-      status = check_tensor(t, w, &inputs[i], i, g->of_input[i], err);
-    }
+  int first = -1; // without a tensor
+  for (int i = 0; i < t->n_inputs && !status; i++) {
+    if (!t->inputs[i].distribution.is_static)
+      continue;
+    status = find_tensor(&g->file.of_all, t->inputs[i].name, &g->of_input[i], err);
+    if (!status && g->of_input[i])
+      status = check_tensor(w, &inputs[i], t->inputs[i].name, g->of_input[i], err);
+    else if (!status && first < 0)
+      first = i;
+  }
+  if (!status && first >= 0)
+    status = missing(t, g, inputs, first, err);
   arena_release(&arena);
   return status;
 }
@@ -217,25 +174,22 @@ static enum assay_status pair(const struct task *t, const struct workload *w, st
 void given_release(struct given *g) {
   if (!g)
     return;
-  safetensors_release(&g->file);
+  checkpoint_close(&g->file);
   base_free(g->of_input);
-  source_close(&g->source);
   base_free(g);
 }
 
 enum assay_status task_take_weights(struct task *t, const char *path, const struct workload *w,
                                     struct assay_error *err) {
   struct given *g = base_calloc(1, sizeof *g);
-  enum assay_status status = g ? source_open(path, &g->source, err) : error_nomem(err, "weights");
-  if (!status)
-    status = read_head(g, err);
+  enum assay_status status = g ? checkpoint_open(path, &g->file, err) : error_nomem(err, "weights");
   if (!status) {
     status = pair(t, w, g, err);
     if (status)
       error_prefix(err, status, "%s: ", path);
   }
   if (!status)
-    status = source_hash(&g->source, g->hash, err);
+    status = checkpoint_hash(&g->file, g->hash, err);
   if (status) {
     given_release(g);
     return status;
@@ -261,12 +215,12 @@ static enum dtype input_type(const struct task *t, int i) {
 enum assay_status task_give(const struct task *t, int i, int64_t first, int64_t count, void *to,
                             struct assay_error *err) {
   const struct safetensor *tensor = t->given->of_input[i];
-  const struct source *source = &t->given->source;
+  const struct checkpoint *file = &t->given->file;
   const enum dtype from = tensor->dtype, type = input_type(t, i);
   const size_t size = dtype_bytes(from);
-  const uint64_t at = tensor->at + (uint64_t)first * size;
+  const uint64_t at = (uint64_t)first * size;
   if (from == type)
-    return source_read(source, at, to, (size_t)count * size, err);
+    return checkpoint_read(file, tensor, at, to, (size_t)count * size, err);
   enum assay_status status = ASSAY_OK;
   for (int64_t done = 0; done < count && !status; done += CHUNK) {
     int64_t n = count - done < CHUNK ? count - done : CHUNK;
@@ -277,7 +231,7 @@ enum assay_status task_give(const struct task *t, int i, int64_t first, int64_t 
     } raw;
     double values[CHUNK];
     int64_t whole[CHUNK];
-    status = source_read(source, at + (uint64_t)done * size, raw.bytes, (size_t)n * size, err);
+    status = checkpoint_read(file, tensor, at + (uint64_t)done * size, raw.bytes, (size_t)n * size, err);
     if (status)
       break;
     if (dtype_is_float(type)) {

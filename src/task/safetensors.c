@@ -72,29 +72,44 @@ static enum assay_status read_entry(const json_t *entry, const struct data *data
   return ASSAY_OK;
 }
 
+static enum assay_status add_tensor(const char *name, const json_t *entry, const struct data *data,
+                                    struct safetensors *s, struct assay_error *err) {
+  struct safetensor *t = &s->tensors[s->n];
+  enum assay_status status = read_entry(entry, data, t, err);
+  if (status)
+    return error_prefix(err, status, "tensor '%.100s': ", name);
+  t->name = base_strndup(name, strlen(name));
+  if (!t->name)
+    return error_nomem(err, "a tensor's name");
+  s->n++;
+  return ASSAY_OK;
+}
+
+static const char METADATA[] = "__metadata__";
+
 static enum assay_status read_all(json_t *header, const struct data *data, struct safetensors *s,
                                   struct assay_error *err) {
   const char *name;
-  json_t *entry;
-  size_t room = json_object_size(header);
+  json_t *entry, *notes = json_object_get(header, METADATA);
+  size_t room = json_object_size(header) + json_object_size(notes);
+  enum assay_status status = ASSAY_OK;
   if (room > SAFETENSORS_MAX_TENSORS)
     return error_set(err, ASSAY_ERR_LIMIT, "more than %d tensors", SAFETENSORS_MAX_TENSORS);
   s->tensors = base_calloc(room + 1, sizeof *s->tensors);
   if (!s->tensors)
     return error_nomem(err, "a file's tensors");
   json_object_foreach(header, name, entry) {
-    if (strcmp(name, "__metadata__") == 0)
-      continue;
-    struct safetensor *t = &s->tensors[s->n];
-    enum assay_status status = read_entry(entry, data, t, err);
-    if (status)
-      return error_prefix(err, status, "tensor '%.100s': ", name);
-    t->name = base_strndup(name, strlen(name));
-    if (!t->name)
-      return error_nomem(err, "a tensor's name");
-    s->n++;
+    if (!status && strcmp(name, METADATA) != 0)
+      status = add_tensor(name, entry, data, s, err);
   }
-  return ASSAY_OK;
+  // Notes of what was left out as the same as another tensor.
+  json_object_foreach(notes, name, entry) {
+    const char *same = json_string_value(entry);
+    const json_t *tensor = same && strcmp(same, METADATA) != 0 ? json_object_get(header, same) : NULL;
+    if (!status && tensor && !json_object_get(header, name))
+      status = add_tensor(name, tensor, data, s, err);
+  }
+  return status;
 }
 
 enum assay_status safetensors_head_bytes(const void *bytes, uint64_t file_bytes, const char *name, size_t *head,

@@ -15,6 +15,7 @@ struct safetensor {
   char *name;
   enum dtype dtype; // DTYPE_UNDEFINED: one that Assay does not compute with
   struct shape shape;
+  int file;    // which of a checkpoint's files has it; 0 of a single one
   uint64_t at; // where its bytes are in the file; elements need not be aligned
   size_t bytes;
 };
@@ -29,7 +30,8 @@ struct safetensors {
 enum assay_status safetensors_head_bytes(const void *bytes, uint64_t file_bytes, const char *name, size_t *head,
                                          struct assay_error *err);
 // Reads that head of a file of `file_bytes`. Each tensor lies within the file, and has as many bytes as its shape and
-// type say. `name` is for messages. ASSAY_ERR_SYNTAX, _LIMIT, _NOMEM.
+// type say. A name that the metadata have another's for (as safetensors.torch.save_model notes what is tied) is that
+// tensor, too. `name` is for messages. ASSAY_ERR_SYNTAX, _LIMIT, _NOMEM.
 enum assay_status safetensors_read(const void *head, size_t head_bytes, uint64_t file_bytes, const char *name,
                                    struct safetensors *out, struct assay_error *err);
 void safetensors_release(struct safetensors *s);

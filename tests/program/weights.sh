@@ -31,7 +31,7 @@ void assay_kernel(const struct assay_args *args) {
 }
 END
 python3 - "$work" <<'END' || exit 1
-import json, struct, sys
+import json, os, struct, sys
 def write(name, tensors):
     header, data = {"__metadata__": {"format": "pt"}}, b""
     for tensor, shape, values in tensors:
@@ -44,6 +44,15 @@ rows = [2, 2, -1, -1, 0.5, 0.5]
 write("given.safetensors", [("model.layer.w", [3, 2], rows), ("other", [1], [7])])
 write("turned.safetensors", [("layer.w", [2, 3], rows)])
 write("nothing.safetensors", [("other", [1], [7])])
+os.makedirs(f"{sys.argv[1]}/model")
+write("model/model-00001-of-00002.safetensors", [("other", [1], [7])])
+write("model/model-00002-of-00002.safetensors", [("layer.w", [3, 2], rows)])
+def index(name, number):
+    places = {"other": "model-00001-of-00002.safetensors", "layer.w": f"model-0000{number}-of-00002.safetensors"}
+    json.dump({"metadata": {"total_size": 28}, "weight_map": places}, open(f"{sys.argv[1]}/model/{name}", "w"))
+index("model.safetensors.index.json", 2)
+index("wrong.json", 1)
+index("lost.json", 3)
 END
 judge=("$assay" judge "$work/task.onnxtxt" "$work/kernel.c" --no-timing --no-probes)
 expect 0 " pass " "${judge[@]}" --weights "$work/given.safetensors"
@@ -54,7 +63,13 @@ cp "$work/out" "$work/json"
 expect 0 "weights.*given\.safetensors" cat "$work/json" # the command that repeats it
 expect 2 "has the shape \[2, 3\], the input layer_w has \[3, 2\] at the workload small" \
   "${judge[@]}" --weights "$work/turned.safetensors"
-expect 2 "no tensor for the input layer_w" "${judge[@]}" --weights "$work/nothing.safetensors"
+expect 0 " pass " "${judge[@]}" --weights "$work/model" # several files with an index, by the folder or by the index
+expect 0 " pass " "${judge[@]}" --weights "$work/model/model.safetensors.index.json"
+expect 2 "'layer.w' is not in model-00001-of-00002.safetensors" "${judge[@]}" --weights "$work/model/wrong.json"
+expect 2 "model-00003-of-00002.safetensors, which .*lost.json names, is not there" \
+  "${judge[@]}" --weights "$work/model/lost.json"
+expect 2 "has no model.safetensors and no model.safetensors.index.json" "${judge[@]}" --weights "$work"
+expect 2 "1 of the task's 1 weights have no tensor there: layer_w" "${judge[@]}" --weights "$work/nothing.safetensors"
 expect 2 "no safetensors file" "${judge[@]}" --weights "$work/kernel.c"
 expect 2 "No such file" "${judge[@]}" --weights "$work/none.safetensors"
 report

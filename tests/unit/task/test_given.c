@@ -106,6 +106,11 @@ static void test_taken(void **state) {
               "\"model.layer.0.b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[24,32]},"
               "\"10.w\":{\"dtype\":\"F8_E8M0\",\"shape\":[1],\"data_offsets\":[0,1]}} ",
               floats, sizeof floats);
+  // What safetensors.torch.save_model left out as the same as another tensor; a name's own tensor goes before that.
+  check_taken("{\"__metadata__\":{\"layer.0.b\":\"table\",\"layer.0.w\":\"table\",\"format\":\"pt\"},"
+              "\"layer.0.w\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[0,24]},"
+              "\"table\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[24,32]}}",
+              floats, sizeof floats);
 }
 
 static void test_converted(void **state) {
@@ -132,13 +137,19 @@ static void test_refused(void **state) {
     const char *header, *why;
   } rows[] = {
       {"{\"layer.0.w\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[0,24]}}",
-       "no tensor for the input layer_0_b"},
+       "1 of the task's 2 weights have no tensor there: layer_0_b; among those there are is 'layer.0.w'"},
+      {"{\"layer.0.b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
+       "\"tied\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[8,32]}}",
+       "'tied' has the shape of layer_0_w: where the two are one"},
+      {"{\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}",
+       "2 of the task's 2 weights have no tensor there: layer_0_w, layer_0_b;"},
       {"{\"layer.0.w\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},"
        "\"layer.0.b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[24,32]}}",
-       "has the shape [2, 3], the input layer_0_w has [3, 2]"},
+       "has the shape [2, 3], the input layer_0_w has [3, 2] at the workload small; try --workload full"},
       {"{\"layer.0.w\":{\"dtype\":\"I32\",\"shape\":[3,2],\"data_offsets\":[0,24]},"
        "\"layer.0.b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[24,32]}}",
-       "a type that is not converted to float"},
+       "'layer.0.w' has the type int32, which is not converted to layer_0_w's float"},
+      {"{\"layer.0.w\":{\"dtype\":\"F4\",\"shape\":[3,2],\"data_offsets\":[0,3]}}", "a type that is not computed with"},
       {"{\"a.layer.0.w\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[0,24]},"
        "\"b.layer.0.w\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[0,24]}}",
        "there are the tensors"},
