@@ -16,6 +16,7 @@ Nothing in this file protects anything: the candidate runs in the same interpret
 protects is outside: inputs that are fresh for every call and mapped read-only, outputs that the judge reads through a
 mapping of its own, the judge's clock, and a process that is frozen between calls. So this file may be simple.
 """
+import collections
 import contextlib
 import ctypes
 import ctypes.util
@@ -246,16 +247,18 @@ class Pairing:
                     break
 
     def take_unique(self, alike, how=None):
-        """Pairs what has one partner only, on both sides, until there is no such pair."""
-        found = True
-        while found:
-            found = None
-            for weight in self.missing:
-                names = [name for name in self.left if alike(name, weight)]
-                if len(names) == 1 and sum(alike(names[0], other) for other in self.missing) == 1:
-                    found = names[0], weight
-            if found:
-                self.take(*found, how)
+        """Pairs what has one partner only, on both sides, until there is no such pair. All such pairs are taken at once: none
+        is another's, and models have hundreds of weights."""
+        partners = {weight: [name for name in self.left if alike(name, weight)] for weight in self.missing}
+        while True:
+            wanted = collections.Counter(name for names in partners.values() for name in names)
+            found = {names[0]: weight for weight, names in partners.items() if len(names) == 1 and wanted[names[0]] == 1}
+            if not found:
+                return
+            for name, weight in reversed(found.items()):
+                self.take(name, weight, how)
+                del partners[weight]
+            partners = {weight: [name for name in names if name not in found] for weight, names in partners.items()}
 
     def orders(self):
         """The task's weights as a module may list them: as forward needs them, or its own parameters before those of

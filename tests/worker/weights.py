@@ -114,4 +114,14 @@ why = refused(waves, w=(3, 4, 2))
 assert "the parameter w is complex" in why and "torch.view_as_complex(self.w)" in why, why
 half = nested(gemm=torch.nn.Linear(4, 6, bias=False).half())
 assert "torch.float16" in refused(half, gemm_weight=(6, 4))
+
+# Of hundreds of weights, as a language model has them, each name is looked at for each weight, and not again for each pair.
+MANY, looks, flat = 200, [], worker.flat
+worker.flat = lambda name: looks.append(name) or flat(name)
+layers = nested(**{f"layer{i}": nested(w=torch.nn.Linear(2, 2)) for i in range(MANY // 2)})
+pairs, said = pair(layers, **{f"layer{i}_w_{part}": shape for i in range(MANY // 2)
+                              for part, shape in (("weight", (2, 2)), ("bias", (2,)))})
+worker.flat = flat
+assert len(pairs) == MANY and all(flat(name) == weight for name, weight in pairs.items()) and not said, said
+assert MANY * MANY <= len(looks) <= 4 * MANY * MANY, len(looks)
 print("ok")
