@@ -164,17 +164,18 @@ static char *run_of_file(const struct cli_words *a) {
                   : base_strndup(name, dot > name ? (size_t)(dot - name) : strlen(name));
 }
 
-enum foreign { NOT_FOREIGN, TRACES, METRICS };
+enum foreign { NOT_FOREIGN, TRACES, METRICS, SUMMARY };
 
 static enum foreign foreign_of(const char *path, const char *text, size_t len) {
   struct assay_error ignored = {0};
   enum kernelbenchx_file form;
   if (flashinfer_is_traces(text, len))
     return TRACES;
-  if (!strstr(text, "\"call_ok\"") && !strstr(text, "\"exe_ok\"")) // what follows reads the file anew
+  if (!strstr(text, "\"call_ok\"") && !strstr(text, "\"exe_ok\"") && !strstr(text, "\"call_pass\""))
     return NOT_FOREIGN;
-  return kernelbenchx_file_of(path, &form, &ignored) == ASSAY_OK && form == KERNELBENCHX_METRICS ? METRICS
-                                                                                                 : NOT_FOREIGN;
+  if (kernelbenchx_file_of(path, &form, &ignored) != ASSAY_OK) // reads the file anew
+    return NOT_FOREIGN;
+  return form == KERNELBENCHX_METRICS ? METRICS : form == KERNELBENCHX_SUMMARY ? SUMMARY : NOT_FOREIGN;
 }
 
 static enum assay_status import_text(const struct cli_words *a, struct store *store, const char *text, size_t len,
@@ -186,6 +187,12 @@ static enum assay_status import_text(const struct cli_words *a, struct store *st
                      "%s is no file of Traces (JSON, one a line, with definition and workload) and no metrics.json of "
                      "KernelBench-X, and verdicts bring their runs' names along: assay runs import FILE",
                      file);
+  if (foreign == SUMMARY)
+    return error_set(
+        err, ASSAY_ERR_USAGE,
+        "%s is a summary of KernelBench-X's, which has counts and no verdicts: import the metrics.json next "
+        "to it",
+        file);
   char *run = run_of_file(a);
   enum assay_status status = run ? ASSAY_OK : error_nomem(err, "a name");
   if (!status && foreign == METRICS)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/foreign.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -40,4 +41,9 @@ const char *foreign_last_part(const char *path) {
   while (part > path && part[-1] != '/' && part[-1] != '\\')
     part--;
   return part;
+}
+
+double foreign_number(const json_t *object, const char *name) {
+  const json_t *value = json_object_get(object, name);
+  return json_is_number(value) ? json_number_value(value) : NAN;
 }

@@ -38,6 +38,30 @@ static bool came_back(enum assay_reason reason) {
 
 // ---- the verdicts of a run, by candidate
 
+// What a file of results has that became this verdict; NULL: none.
+static json_t *imported_entry(const struct store_verdict *v) {
+  if (strcmp(v->workload, KERNELBENCHX_IMPORTED) != 0)
+    return NULL;
+  json_t *evidence = json_loads(v->evidence, 0, NULL);
+  json_t *entry = json_object_get(json_object_get(evidence, "kernelbenchx"), "entry");
+  json_incref(entry);
+  json_decref(evidence);
+  return entry;
+}
+
+// The ladder of a verdict's task; of a file that the suite has not, and of which another harness spoke, one without
+// sizes.
+static enum assay_status ladder_of(const char *tasks, const struct store_verdict *v, struct kernelbenchx_ladder *out,
+                                   struct assay_error *err) {
+  enum assay_status status = kernelbenchx_ladder(tasks, v->task, out, err);
+  if (status != ASSAY_ERR_NOT_FOUND || strcmp(v->workload, KERNELBENCHX_IMPORTED) != 0)
+    return status;
+  *out = (struct kernelbenchx_ladder){.dtype = ""};
+  snprintf(out->task, sizeof out->task, "%s", v->task);
+  snprintf(out->file, sizeof out->file, "%s", v->candidate);
+  return ASSAY_OK;
+}
+
 static struct kernelbenchx_result *result_for(struct kernelbenchx_results *all, const struct store_verdict *v) {
   for (int i = all->n - 1; i >= 0; i--)
     if (strcmp(all->items[i].candidate, v->candidate) == 0 && strcmp(all->items[i].ladder.task, v->task) == 0)
@@ -54,7 +78,7 @@ static struct kernelbenchx_result *result_for(struct kernelbenchx_results *all, 
   }
   struct kernelbenchx_result *r = &all->items[all->n];
   *r = (struct kernelbenchx_result){.called = true, .right = true};
-  all->status = kernelbenchx_ladder(all->tasks, v->task, &r->ladder, all->err);
+  all->status = ladder_of(all->tasks, v, &r->ladder, all->err);
   if (all->status)
     return NULL;
   all->n++;
@@ -107,15 +131,37 @@ static bool take_verdict(void *arg, const struct store_verdict *v) {
     return all->status == ASSAY_ERR_NOT_FOUND; // a task that is no more
   struct kernelbenchx_row row = row_of(v);
   int size = kernelbenchx_size_of(&r->ladder, v->workload);
-  if (size >= 0)
+  json_t *entry = imported_entry(v);
+  if (entry) {
+    json_decref(r->entry);
+    r->entry = entry;
+  } else if (size >= 0) {
     r->rows[size] = row;
-  else
+  } else {
     take_other(r, v, row.right);
+  }
   return true;
+}
+
+// What its file says.
+static void sum_up_entry(struct kernelbenchx_result *r) {
+  enum kernelbenchx_stage said = KERNELBENCHX_NONE;
+  struct assay_error ignored;
+  const char *error = json_string_value(json_object_get(r->entry, "error"));
+  (void)kernelbenchx_stage_of("", r->candidate, r->entry, &said, &ignored);
+  r->called = said >= KERNELBENCHX_CALL;
+  r->right = said >= KERNELBENCHX_EXE;
+  r->timed = said >= KERNELBENCHX_PERF;
+  r->total_ms = foreign_number(r->entry, "runtime_ms");
+  snprintf(r->error, sizeof r->error, "%s", error ? error : "");
 }
 
 static void sum_up(struct kernelbenchx_result *r) {
   const char *missing = NULL;
+  if (r->entry) {
+    sum_up_entry(r);
+    return;
+  }
   for (int i = 0; i < r->n_others; i++) {
     r->called = r->called && r->others[i].called;
     r->right = r->right && r->others[i].right;
@@ -158,6 +204,7 @@ static int by_file(const void *a, const void *b) {
 static void release(struct kernelbenchx_result *r) {
   kernelbenchx_ladder_release(&r->ladder);
   base_free(r->rows);
+  json_decref(r->entry);
 }
 
 static void keep_best(struct kernelbenchx_results *all) {
@@ -304,6 +351,19 @@ static double speedup_of(const struct kernelbenchx_result *r, const struct kerne
   return generated > 0 ? reference / generated : NAN;
 }
 
+// The speed that an imported entry has; NaN: none.
+static double speedup_there(const struct kernelbenchx_result *r, struct sums *sums) {
+  const double speedup = r->timed ? foreign_number(r->entry, "speedup") : NAN;
+  if (!(speedup > 0))
+    return NAN;
+  if (r->total_ms > 0) {
+    sums->reference += speedup * r->total_ms;
+    sums->generated += r->total_ms;
+  }
+  sums->speedups += speedup;
+  return speedup;
+}
+
 static json_t *entry_of(const struct kernelbenchx_result *r, double speedup) {
   double bytes = 0, flops = 0;
   for (int i = 0; i < r->ladder.n && r->timed; i++) {
@@ -356,13 +416,14 @@ enum assay_status kernelbenchx_write(const struct kernelbenchx_results *r, const
   json_t *metrics = json_object(), *summary = NULL;
   for (int i = 0; i < r->n; i++) {
     const struct kernelbenchx_result *one = &r->items[i];
-    double speedup = speedup_of(one, b, &sums);
+    double speedup = one->entry ? speedup_there(one, &sums) : speedup_of(one, b, &sums);
     e.call += one->called;
     e.exe += one->right;
     e.perf += one->timed;
     e.with_speedup += !isnan(speedup);
-    e.incomplete += one->right && !one->timed;
-    json_object_set_new(metrics, one->ladder.file, entry_of(one, speedup));
+    e.incomplete += one->right && !one->timed && !one->entry;
+    json_object_set_new(metrics, one->entry ? one->candidate : one->ladder.file,
+                        one->entry ? json_incref(one->entry) : entry_of(one, speedup));
   }
   summary = summary_of(name, &e, &sums);
   buf_printf(&path, "%s/%s", folder, name);

@@ -11,6 +11,9 @@
 enum kernelbenchx_stage { KERNELBENCHX_NONE, KERNELBENCHX_CALL, KERNELBENCHX_EXE, KERNELBENCHX_PERF };
 const char *kernelbenchx_stage_name(enum kernelbenchx_stage stage); // "call", "exe", "perf"; "fails"
 
+// The workload of verdicts that were a file's entries.
+#define KERNELBENCHX_IMPORTED "suite"
+
 // A verdict at one size.
 struct kernelbenchx_row {
   bool there;
@@ -37,7 +40,8 @@ struct kernelbenchx_result {
   bool called, right, timed; // at every workload that was judged; timed: at every size
   int n_right, n_timed;      // sizes
   double total_ms;           // of the timed sizes
-  char error[320];           // of the first that failed
+  json_t *entry;   // of a run that was imported: what its file has, which goes by `candidate`; NULL: judged here
+  char error[320]; // of the first that failed
 };
 
 struct kernelbenchx_results {
@@ -73,7 +77,8 @@ struct kernelbenchx_export {
   int files, call, exe, perf, with_speedup, incomplete; // incomplete: right, and not timed at every size
 };
 
-// Writes FOLDER/NAME/metrics.json and summary.json. b: NULL for no speedups.
+// Writes FOLDER/NAME/metrics.json and summary.json. b: NULL for no speedups. Entries of an imported run are written as
+// they were read, and the summary counts what they say.
 enum assay_status kernelbenchx_write(const struct kernelbenchx_results *r, const struct kernelbenchx_baseline *b,
                                      const char *folder, const char *name, struct kernelbenchx_export *out,
                                      struct assay_error *err);

@@ -55,11 +55,6 @@ enum assay_status kernelbenchx_read_summary(const char *path, struct kernelbench
   return status;
 }
 
-static double number(const json_t *entry, const char *name) {
-  const json_t *v = json_object_get(entry, name);
-  return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 // Their length without folders and ending.
 static size_t stem_of(const char *file, const char **stem) {
   *stem = foreign_last_part(file);
@@ -128,8 +123,8 @@ static enum assay_status take_entry(const struct kernelbenchx_results *r, const 
   snprintf(p->file, sizeof p->file, "%s", p->ours ? p->ours->ladder.file : file);
   p->here = p->ours != NULL;
   p->said = said;
-  p->runtime_ms = number(entry, "runtime_ms");
-  p->speedup = number(entry, "speedup");
+  p->runtime_ms = foreign_number(entry, "runtime_ms");
+  p->speedup = foreign_number(entry, "speedup");
   snprintf(p->error, sizeof p->error, "%s", json_is_string(error) ? json_string_value(error) : "");
   match_rows(r, rows, p);
   return ASSAY_OK;

@@ -97,7 +97,7 @@ static enum assay_status take(struct reading *r, const char *file, json_t *entry
   put_detail(r, said == KERNELBENCHX_NONE ? "call" : "exe", json_object_get(entry, "error"));
   v->run = r->run;
   v->task = r->task;
-  v->workload = "suite";
+  v->workload = KERNELBENCHX_IMPORTED;
   v->candidate = file;
   v->device = "cuda";
   v->task_hash = v->candidate_hash = v->settings_hash = v->toolchain = v->command = "";

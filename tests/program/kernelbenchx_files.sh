@@ -115,6 +115,22 @@ one = short["kernelbenchx/Quantization/layernorm_w8a8"]
 assert one["reason"] == "pass" and one["time_ns"] is None and one["evidence"]["baselines"] == [], "one of three sizes is no time"
 assert sorted(names) == ["kernelbenchx/Math/abs", "kernelbenchx/sqrt"] and names["kernelbenchx/sqrt"]["time_ns"] is None, names
 END
+# Written again, they are the same entries, with those of files that the suite has not; the summary counts what they say.
+"$assay" export their --to "$work/again" --format kernelbenchx >"$work/text" || fail "export of an imported run"
+grep -q "3 files, call 2, exe 1, perf 1" "$work/text" && ! grep -q "not timed" "$work/text" || fail "its stages: $(cat "$work/text")"
+"$assay" export names --to "$work/again" --format kernelbenchx >"$work/text" || fail "export of other names"
+python3 - "$work" <<'END' || fail "an imported run, written again"
+import json, sys
+read = lambda name: json.load(open(f"{sys.argv[1]}/{name}"))
+assert read("again/their/metrics.json") == read("out/mine/metrics.json")
+once, again = read("out/mine/summary.json"), read("again/their/summary.json")
+for name, value in once.items():
+    same = abs(again[name] - value) < 2e-3 if name.startswith("avg") else again[name] == {"method": "their"}.get(name, value)
+    assert same, (name, value, again[name])
+assert read("again/names/metrics.json") == read("names.json"), read("again/names/metrics.json")
+END
+"$assay" runs import "$work/out/mine/summary.json" some 2>"$work/text" && fail "a summary has no verdicts"
+grep -q "summary.*import the metrics.json next to it" "$work/text" || fail "what a summary is: $(cat "$work/text")"
 printf '{"Math/abs.py": {"call_ok": true, "exe_ok": true, "perf_ok": false}, "Math/cos.py": {"call_ok": 1}}' >"$work/half.json"
 "$assay" runs import "$work/half.json" 2>"$work/text" && fail "half a file"
 grep -q 'half.json: "Math/cos.py": want' "$work/text" || fail "what it wants: $(cat "$work/text")"
