@@ -62,10 +62,16 @@ static inline uint32_t runner_word(uint32_t number, enum runner_step step) {
   return number << 4 | (uint32_t)step;
 }
 
+// Judge -> runner (runner/start.h).
+struct runner_start {
+  _Atomic uint32_t number;   // of the call that may begin; a futex
+  _Atomic int32_t judge_cpu; // the processor that the judge was on when it let the runner go; negative: not known
+};
+
 struct runner_control {
-  _Alignas(64) _Atomic uint32_t step;  // runner -> judge, a futex
-  _Alignas(64) _Atomic uint32_t start; // judge -> runner: the number of the call that may begin
-  _Alignas(64) int32_t signal;         // hints of a dying runner: signal, its address or system call
+  _Alignas(64) _Atomic uint32_t step; // runner -> judge, a futex
+  _Alignas(64) struct runner_start start;
+  _Alignas(64) int32_t signal; // hints of a dying runner: signal, its address or system call
   uint32_t system_call;
   uint64_t address;
   uint32_t memory_exhausted;

@@ -29,6 +29,7 @@
 #include "runner/peer.h"
 #include "runner/python_start.h"
 #include "runner/rest.h"
+#include "runner/start.h"
 #include "runner/threads.h"
 #include "sandbox/sandbox.h"
 
@@ -146,7 +147,7 @@ static void finish(struct runner *r, bool late, bool loading, struct runner_repo
   if (!late) {
     // It ended by itself; wait a moment until the kernel has recorded the true signal.
     for (int i = 0; i < 100 && !peer_ended(r->child.pid); i++)
-      peer_sleep(&r->control->start, atomic_load(&r->control->start), 1000000);
+      peer_sleep(&r->control->start.number, atomic_load(&r->control->start.number), 1000000);
   }
   bool ended = peer_ended(r->child.pid);
   sandbox_kill(&r->child, &end);
@@ -666,7 +667,7 @@ static void inspect(struct runner *r, struct runner_report *report) {
 static bool timed_call(struct runner *r, int64_t *began_ns, int64_t *elapsed_ns, uint32_t *word, bool *late) {
   int64_t cpu = threads_process_ns(r->child.pid);
   int64_t start = clock_monotonic_ns();
-  atomic_store_explicit(&r->control->start, r->number, memory_order_release);
+  start_raise(&r->control->start, r->number);
   bool done =
       await_step(r, STEP_ARMED, start + r->o.call_timeout_ns, r->crowded ? SPIN_CROWDED_NS : SPIN_ALONE_NS, word, late);
   *elapsed_ns = clock_monotonic_ns() - start;
@@ -710,6 +711,7 @@ enum assay_status runner_call(struct runner *r, enum runner_cache cache, bool nu
       buffer_touch(&r->buffers[i]);
   m.number = ++r->number;
   const int64_t first_ns = threads_first_ns(r->child.pid), waited = null_call ? waited_ns(r) : 0;
+  start_prepare(&r->control->start);
   // First the message: it finds its way while nobody has the inputs, and a thread that is quicker than the runner's has
   // less time to work on them before the clock starts.
   enum assay_status status = send_message(r, &m, sizeof m, NULL, 0, err);

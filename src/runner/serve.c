@@ -3,7 +3,6 @@
 #include "runner/serve.h"
 
 #include <linux/futex.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +17,8 @@
 #include "base/last_words.h"
 #include "runner/pool.h"
 #include "runner/protocol.h"
+#include "runner/start.h"
 #include "sandbox/sandbox.h"
-
-enum { SPINS_A_YIELD = 128 };
 
 struct state {
   const struct serve_host *host;
@@ -179,14 +177,7 @@ static void call_kernel(const struct runner_message *m) {
   // No wake-up: the judge is watching, and a thread of the candidate that sleeps on this word must not be woken when
   // the fresh inputs are there and the clock does not run yet.
   atomic_store(&c->step, runner_word(m->number, STEP_ARMED));
-  // Yields now and then: where judge and runner share a processor, spinning would keep the judge from starting.
-  for (int turn = 1; atomic_load_explicit(&c->start, memory_order_acquire) != m->number; turn++) {
-#if defined(__x86_64__)
-    _mm_pause();
-#endif
-    if (turn % SPINS_A_YIELD == 0)
-      sched_yield();
-  }
+  start_await(&c->start, m->number);
   bool done = true;
   if (!m->null_call)
     done = state.host->call(state.host->arg, &args, c->message, sizeof c->message);
