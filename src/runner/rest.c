@@ -22,7 +22,6 @@ enum rest_state rest_look(struct rest *r, bool parked, bool still, int64_t run_n
   r->looks++;
   r->run_ns += run_ns;
   r->wall_ns += wall_ns;
-  r->last_run_ns = run_ns;
   r->least_run_ns = r->looks == 1 || run_ns < r->least_run_ns ? run_ns : r->least_run_ns;
   r->restless += !r->parked;
   r->restless_ns += r->parked ? 0 : run_ns;
@@ -38,6 +37,6 @@ enum rest_state rest_look(struct rest *r, bool parked, bool still, int64_t run_n
 }
 
 int64_t rest_work_ns(const struct rest *r) {
-  int64_t work_ns = r->restless_ns - r->restless * r->last_run_ns;
+  int64_t work_ns = r->restless_ns - r->restless * r->least_run_ns;
   return work_ns > 0 ? work_ns : 0;
 }

@@ -8,8 +8,10 @@
 // one before, and rest is little time against the pause.
 //
 // What is done in these pauses was left for after the call: tidying up, preparing the next one. It is part of the
-// call's time. What stopping and continuing take by themselves shows the last pause, which everything begins and ends
-// at rest: a thread that is parked does not go on by itself.
+// call's time. What stopping and continuing take by themselves shows the pause that took least: the last one, at the
+// latest, begins and ends with everything at rest, and a thread that is parked does not go on by itself. The least, for
+// what is taken off too much would be work for nothing: with 128 parked threads on two processors the pauses at rest of
+// one call take 0.8 to 1.3 ms.
 #ifndef RUNNER_REST_H
 #define RUNNER_REST_H
 
@@ -22,7 +24,7 @@ struct rest { // zeros at the start
   int64_t restless_ns;     // of these
   bool parked;             // at the last look; before the first one the caller sets it
   int64_t run_ns, wall_ns; // of all pauses
-  int64_t last_run_ns, least_run_ns;
+  int64_t least_run_ns;
 };
 
 enum rest_state { REST_NOT_YET, REST_REACHED, REST_REFUSED };

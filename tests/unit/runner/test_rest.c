@@ -63,6 +63,18 @@ static void slow_stops_are_no_work(void **state) {
   }
 }
 
+// Where stopping takes long it does not always take the same: what is taken off is the least that it took.
+static void no_work_is_free_where_stops_are_uneven(void **state) {
+  (void)state;
+  static const int at_rest_us[] = {900, 1000, 1100, 1200};
+  struct rest r = {0};
+  assert_int_equal(rest_look(&r, true, true, 1300 * US, rest_pause_ns(&r)), REST_NOT_YET);
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(rest_look(&r, true, true, at_rest_us[i] * US, rest_pause_ns(&r)), REST_NOT_YET);
+  assert_int_equal(rest_look(&r, true, true, at_rest_us[3] * US, rest_pause_ns(&r)), REST_REACHED);
+  assert_int_equal(rest_work_ns(&r), 400 * US);
+}
+
 // Some stops take half as long again as others.
 static void uneven_stops_are_no_work(void **state) {
   (void)state;
@@ -127,6 +139,7 @@ int main(void) {
       cmocka_unit_test(parked_threads_rest_at_once),
       cmocka_unit_test(slow_stops_are_no_work),
       cmocka_unit_test(uneven_stops_are_no_work),
+      cmocka_unit_test(no_work_is_free_where_stops_are_uneven),
       cmocka_unit_test(stolen_time_is_no_work),
       cmocka_unit_test(work_that_looks_parked_is_refused),
       cmocka_unit_test(sleepers_are_refused),
