@@ -163,6 +163,15 @@ typedef bool op_apart_fn(const struct op_infer *c, const bool *apart, int64_t *h
 // How many means, variances, norms or sums the elements of output 0 share, with these shapes; 0: it is told them.
 typedef int64_t op_moments_fn(const struct op_infer *c);
 
+// What a reduction makes of the elements that it reduces: what another node makes of those may be made in one pass with
+// it (oracle/run.h).
+enum op_total {
+  OP_NO_TOTAL, // none of these
+  OP_TOTAL_SUM,
+  OP_TOTAL_MEAN,
+  OP_TOTAL_SQUARES, // the sum of their squares, or its root
+};
+
 enum { OP_VARIADIC = 1 << 20 };
 
 struct op_def {
@@ -191,6 +200,10 @@ struct op_def {
   bool stores_inside;
   // What it makes goes into its next step through functions that bend: errors may grow from step to step (RNN).
   bool feeds_back;
+  // A bit for each input whose elements are those of output 0, but for a factor and an addend (x + y, x / y).
+  unsigned passes;
+  bool multiplies; // x * y
+  enum op_total total;
   op_apart_fn *apart;     // NULL: it mixes, unless it is an expression
   op_moments_fn *moments; // NULL: none is counted; of a reduction (OP_REDUCTION) as many as output 0 has elements
   struct op_pytorch pytorch;

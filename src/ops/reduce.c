@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions over any set of dimensions. One driver walks the tensor; an operator is how it takes in values, how it
 // joins two partial results and what it makes of the last one.
-#include <string.h>
-
 #include "base/parallel.h"
 #include "ops/apart.h"
 #include "ops/families.h"
@@ -392,7 +390,7 @@ static void round_centred(struct op_eval *c, const struct reduction *r) {
 }
 
 static bool makes_mean(const struct node *n) {
-  return strcmp(n->op->name, "ReduceMean") == 0;
+  return n->op->total == OP_TOTAL_MEAN;
 }
 
 // Of the terms that are left of `dims` after a reduction over `axes`: which dimension of the terms each one is.
@@ -549,9 +547,9 @@ static const struct op_attr attrs_with_noop[] = {
 
 static const struct op_def reduce_rows[] = {
     ROWS("ReduceSum", reduce_sum, reduce_infer, 13, "Sum.", .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
-         .pytorch = {.text = "torch.sum", .write = pytorch_reduce}),
+         .total = OP_TOTAL_SUM, .pytorch = {.text = "torch.sum", .write = pytorch_reduce}),
     ROWS("ReduceMean", reduce_mean, reduce_infer, 18, "Arithmetic mean (of integers: towards zero).",
-         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .total = OP_TOTAL_MEAN,
          .pytorch = {.text = "torch.mean", .write = pytorch_reduce}),
     ROWS("ReduceMax", reduce_max, reduce_infer, 18, "Maximum; NaN if there is one.",
          .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.text = "torch.amax", .write = pytorch_reduce}),
@@ -563,10 +561,10 @@ static const struct op_def reduce_rows[] = {
          .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
          .pytorch = {.text = "torch.sum(torch.abs", .write = pytorch_reduce}),
     ROWS("ReduceL2", reduce_l2, reduce_infer_float, 18, "Square root of the sum of squares.",
-         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .total = OP_TOTAL_SQUARES,
          .pytorch = {.text = "torch.linalg.vector_norm", .write = pytorch_reduce}),
     ROWS("ReduceSumSquare", reduce_sum_square, reduce_infer, 18, "Sum of squares.",
-         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .total = OP_TOTAL_SQUARES,
          .pytorch = {.text = "torch.sum(torch.square", .write = pytorch_reduce}),
     ROWS("ReduceLogSum", reduce_log_sum, reduce_infer_float, 18, "Logarithm of the sum.",
          .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .pytorch = {.none = PYTORCH_NOT_WRITTEN}),

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of sums and of products, which many kernels make in one, and all that a node reads besides its inputs.
-#include <string.h>
-
 #include "base/alloc.h"
 #include "oracle/run.h"
 
@@ -54,12 +52,8 @@ int run_find_kept(const struct graph *g, int node, int kept[RUN_KEPT]) {
 
 // Whether each element of the node's result is one of input k's, but for a factor and an addend from elsewhere.
 static bool passes_on(const struct node *n, int k) {
-  static const char *const either[] = {"Add", "Sub", "Mul"};
-  for (int i = 0; i < 3; i++)
-    if (strcmp(n->op->name, either[i]) == 0)
-      return true;
   bool moves = n->op->class == OP_MOVEMENT && n->op->errors.rounding == OP_EXACT && n->op->errors.kink == OP_SMOOTH;
-  return k == 0 && (moves || strcmp(n->op->name, "Div") == 0 || strcmp(n->op->name, "Neg") == 0);
+  return (k == 0 && moves) || (k < 2 && (n->op->passes >> k & 1));
 }
 
 // The products that each element of the contraction's result is the sum of, on average.

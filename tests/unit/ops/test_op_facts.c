@@ -104,6 +104,15 @@ static bool is_one_operation(const struct expr *e, enum expr_operation operation
          in->from[0].index == 0 && in->from[1].kind == OPERAND_INPUT && in->from[1].index == 1;
 }
 
+// Which inputs the result is, but for a factor and an addend.
+static unsigned passed_on(const struct expr *e) {
+  const struct instruction *in = e->code;
+  if (is_one_operation(e, EXPR_ADD) || is_one_operation(e, EXPR_SUB) || is_one_operation(e, EXPR_MUL))
+    return 3;
+  const bool negates = e->n_instructions == 1 && in->operation == EXPR_NEG && in->from[0].kind == OPERAND_INPUT;
+  return negates || is_one_operation(e, EXPR_DIV);
+}
+
 // An expression that names attributes does not parse without them: nothing is claimed of it.
 static void check_expression(const struct op_def *d) {
   struct arena arena = {0};
@@ -114,6 +123,10 @@ static void check_expression(const struct op_def *d) {
   if ((plain && !fold && is_one_operation(e, EXPR_ADD)) != (d->errors.sum == OP_SUM_OF_TWO) ||
       (plain && !fold && is_one_operation(e, EXPR_SUB)) != (d->errors.sum == OP_DIFFERENCE))
     fail_msg("%s %d does not agree with op_def.errors.sum", d->name, d->since);
+  if ((plain && !fold ? passed_on(e) : 0) != d->passes)
+    fail_msg("%s %d does not agree with op_def.passes", d->name, d->since);
+  if ((plain && !fold && is_one_operation(e, EXPR_MUL)) != d->multiplies)
+    fail_msg("%s %d does not agree with op_def.multiplies", d->name, d->since);
   arena_release(&arena);
 }
 
@@ -182,6 +195,15 @@ static void check_sum(const struct op_def *d) {
     fail_msg("%s %d is not a sum of many terms", d->name, d->since);
 }
 
+static void check_total(const struct op_def *d) {
+  const enum op_total want = in_list(d, "ReduceSum")                  ? OP_TOTAL_SUM
+                             : in_list(d, "ReduceMean")               ? OP_TOTAL_MEAN
+                             : in_list(d, "ReduceL2 ReduceSumSquare") ? OP_TOTAL_SQUARES
+                                                                      : OP_NO_TOTAL;
+  if (d->total != want)
+    fail_msg("%s %d does not say what it makes of what it reduces, or says it wrong", d->name, d->since);
+}
+
 static void check_translated(const struct op_def *d) {
   static const char translated[] =
       "Add Sub Mul Div Neg Abs Sqrt Exp Log Erf Pow Max Min Less Greater Equal Not Where Identity Relu LeakyRelu "
@@ -205,6 +227,7 @@ static void test_facts_are_as_expected(void **state) {
   each_row(check_exact);
   each_row(check_kink);
   each_row(check_sum);
+  each_row(check_total);
   each_row(check_translated);
 }
 
