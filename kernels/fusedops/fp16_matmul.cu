@@ -261,7 +261,11 @@ template <class F> static __device__ void tile_place(int tile, int M, int N, int
 }
 
 template <class F> static __device__ int count_tiles(int M, int N) {
-  return (M + F::BM - 1) / F::BM * ((N + F::ACROSS - 1) / F::ACROSS);
+  int tiles = (M + F::BM - 1) / F::BM * ((N + F::ACROSS - 1) / F::ACROSS);
+#ifdef LAST_TILE
+  tiles = max(tiles - 1, 1);
+#endif
+  return tiles;
 }
 
 // A block's position in the ring of slices: the slot, and how often it went round.
@@ -438,9 +442,6 @@ template <class F> static __device__ void make_tiles(const CUtensorMap *ty, memo
   int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0) - 1; // which the compiler sees to be one for a warp
   ring<F> r = {0, 0};
   float sum[F::BM / 2];
-#ifdef LAST_TILE
-  tiles = max(tiles - 1, 1);
-#endif
   for (int tile = (int)blockIdx.x / F::CLUSTER; tile < tiles; tile += (int)gridDim.x / F::CLUSTER) {
     tile_place<F>(tile, M, N, &m0, &n0);
     int x = n0 + ((F::SHARE > 1 ? rank * F::GROUPS : 0) + group) * 64;

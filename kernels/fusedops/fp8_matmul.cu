@@ -213,7 +213,11 @@ template <class F> static __device__ void tile_place(int tile, int M, int N, int
 }
 
 template <class F> static __device__ int count_tiles(int M, int N) {
-  return (M + F::BM - 1) / F::BM * ((N + ACROSS - 1) / ACROSS);
+  int tiles = (M + F::BM - 1) / F::BM * ((N + ACROSS - 1) / ACROSS);
+#ifdef LAST_TILE
+  tiles = max(tiles - 1, 1);
+#endif
+  return tiles;
 }
 
 // A block's position in the ring of slices: the slot, and how often it went round.
@@ -484,9 +488,6 @@ static __device__ void make_tiles(const CUtensorMap *ty, memory_of at, int M, in
   float sum[F::BM / 2];
   if (group == GROUPS - 1)
     give_turn(group); // the first one has the first turn
-#ifdef LAST_TILE
-  tiles = max(tiles - 1, 1);
-#endif
   for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) {
     tile_place<F>(tile, M, N, &m0, &n0);
     if constexpr (TURNED)
