@@ -85,6 +85,13 @@ struct allocation *address_map_add_foreign(struct address_map *m, uint64_t real,
   return address_map_add(m, &a);
 }
 
+uint64_t address_map_kept_bytes(const struct address_map *m) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < m->n_allocations; i++)
+    bytes += m->allocations[i].life == ALLOCATION_KEPT ? m->allocations[i].bytes : 0;
+  return bytes;
+}
+
 struct allocation *address_map_take_kept(struct address_map *m, uint64_t bytes) {
   for (size_t i = m->n_allocations; i-- > 0;) {
     struct allocation *a = &m->allocations[i];
@@ -119,11 +126,15 @@ void address_map_forget(struct address_map *m, void (*kept)(void *arg, const str
   m->n_allocations = n;
 }
 
-void address_map_renumber(struct address_map *m) {
-  for (size_t i = 0; i < m->n_allocations; i++) {
+static void number(struct address_map *m) {
+  for (size_t i = 0; i < m->n_allocations; i++)
     m->allocations[i].address = address_map_next(m, m->allocations[i].bytes);
+}
+
+void address_map_renumber(struct address_map *m) {
+  number(m);
+  for (size_t i = 0; i < m->n_allocations; i++)
     m->allocations[i].left_over = false;
-  }
 }
 
 void address_map_begin(struct address_map *m) {
@@ -131,7 +142,7 @@ void address_map_begin(struct address_map *m) {
     return;
   m->next_address = m->first_address;
   m->wrapped = false;
-  address_map_renumber(m);
+  number(m);
 }
 
 // ---- what is found

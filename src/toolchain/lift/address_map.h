@@ -81,15 +81,16 @@ void allocation_end(struct allocation *a, bool recording);
 
 // Room for one more allocation; false when memory is exhausted.
 bool address_map_reserve(struct address_map *m);
-// An address in the log for so many bytes. None is given twice, but for what ends before a recording begins: a search
-// for the fastest kernel allocates more often than there are addresses (65,000).
+// An address in the log for so many bytes. When all were given (65,000 allocations: a search for the fastest kernel
+// makes more) they begin again: what ended before a recording may have had the same. A recording has half at least.
 uint64_t address_map_next(struct address_map *m, uint64_t bytes);
 // A copy of `a` becomes the last allocation. Returns NULL when memory is exhausted. Valid until the next one is added.
 struct allocation *address_map_add(struct address_map *m, const struct allocation *a);
 // The same for memory of others, with the next address of the log.
 struct allocation *address_map_add_foreign(struct address_map *m, uint64_t real, uint64_t bytes,
                                            enum allocation_owner owner, enum allocation_life life);
-// Own memory of just so many bytes that was freed and is still mapped; it lives again. NULL: there is none.
+// Memory that was freed and is still mapped, and of it what has just so many bytes, which lives again (NULL: none has).
+uint64_t address_map_kept_bytes(const struct address_map *m);
 struct allocation *address_map_take_kept(struct address_map *m, uint64_t bytes);
 // Others have memory at this range now: what they had there before was freed unseen.
 void address_map_free_range(struct address_map *m, uint64_t real, uint64_t bytes);
@@ -98,8 +99,8 @@ void address_map_forget(struct address_map *m, void (*kept)(void *arg, const str
 // Another workload begins: what lives gets new addresses in the log, in order, and nothing is left over. To be called
 // after address_map_forget.
 void address_map_renumber(struct address_map *m);
-// A recording begins: where less than half of the addresses are left, what lives is numbered from the first one on. To
-// be called after address_map_forget.
+// A recording begins: where less than half of the addresses are left, what lives is numbered from the first one on,
+// and what is left over stays so. To be called after address_map_forget.
 void address_map_begin(struct address_map *m);
 
 // ---- what is found

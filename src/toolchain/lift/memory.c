@@ -5,6 +5,8 @@
 
 #include "toolchain/lift/lift.h"
 
+static const uint64_t MOST_KEPT = (uint64_t)512 << 20, MOST_KEPT_ALL = (uint64_t)4 << 30;
+
 // Maps fresh memory for `bytes` bytes, with a gap on both sides that nobody else gets: at `address`, if the driver
 // gives it there, else where the driver likes. It starts as far into its granule as `address` is into its own.
 static bool map(struct lift *l, uint64_t address, uint64_t bytes, struct allocation *out) {
@@ -158,12 +160,12 @@ static uint64_t malloc_again(struct lift *l, uint64_t bytes) {
   return a ? a->real : 0;
 }
 
-// Maps memory; where there is none, what is only kept goes first.
+// Maps memory; where there is none, what is only kept goes first: nothing has used it since it was freed.
 static bool map_or_drop_kept(struct lift *l, uint64_t address, uint64_t bytes, struct allocation *out) {
   const bool before = l->out_of_memory;
   if (map(l, address, bytes, out))
     return true;
-  if (!l->warming || l->driver.cu->cuCtxSynchronize() != CUDA_SUCCESS)
+  if (!l->warming)
     return false;
   lift_forget_freed(l);
   l->out_of_memory = before;
@@ -185,9 +187,10 @@ uint64_t lift_malloc(struct lift *l, uint64_t bytes) {
   return a.real;
 }
 
-// The addresses are never used again, so that a pointer to freed memory differs from all others. The memory goes back
-// when nothing can use it any more, or is kept for the next call of a warm-up. While a graph is captured that cannot be
-// waited for, and the memory stays mapped.
+// Once something is looked at or recorded the addresses are never used again, so that a pointer to freed memory differs
+// from all others. The memory goes back when nothing can use it any more; or it is kept for the next call of a warm-up,
+// but for large memory, which others may need, and which is mapped in no more time than its kernels take. While a graph
+// is captured that cannot be waited for, and the memory stays mapped.
 static void give_back(struct lift *l, struct allocation *a, CUstream stream) {
   const struct lift_driver *d = &l->driver;
   int capturing = 0;
@@ -195,7 +198,7 @@ static void give_back(struct lift *l, struct allocation *a, CUstream stream) {
     return;
   if (d->cu->cuCtxSynchronize() != CUDA_SUCCESS)
     return;
-  if (l->warming)
+  if (l->warming && a->bytes <= MOST_KEPT && address_map_kept_bytes(&l->memory) <= MOST_KEPT_ALL)
     a->life = ALLOCATION_KEPT;
   else
     lift_unmap(l, a);

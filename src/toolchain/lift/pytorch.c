@@ -51,9 +51,11 @@ static void largest_block(void *allocator, signed char device, size_t *bytes) {
   size_t available = 0, total = 0;
   bool was_inside;
   (void)allocator, (void)device;
-  const struct cuda_driver *cu = lift_enter(&was_inside)->driver.cu;
-  if (!cu || cu->cuMemGetInfo(&available, &total) != CUDA_SUCCESS)
+  struct lift *l = lift_enter(&was_inside);
+  if (!l->driver.cu || l->driver.cu->cuMemGetInfo(&available, &total) != CUDA_SUCCESS)
     available = 0;
+  else
+    available += address_map_kept_bytes(&l->memory);
   lift_leave(was_inside);
   *bytes = available;
 }

@@ -249,9 +249,11 @@ static void addresses_that_are_used_up(void **state) {
   assert_int_equal(m.allocations[0].address, m.first_address);
   assert_int_equal(m.allocations[1].address, record_next_address(m.first_address, 1000));
   assert_int_equal(m.next_address, record_next_address(m.allocations[1].address, 5000));
+  m.allocations[0].left_over = true;                          // of the recording before
   m.next_address = FIRST + (RECORD_LAST_ADDRESS - FIRST) / 2; // fewer than a recording may take are left
   address_map_begin(&m);
   assert_int_equal(m.next_address, record_next_address(m.allocations[1].address, 5000));
+  assert_true(m.allocations[0].left_over);
   address_map_release(&m);
 }
 

@@ -42,6 +42,7 @@ int assay_lift_left_overs(int what);
 
 static uint64_t moved; // by how much memory lies elsewhere than it was asked for
 static bool crowded;   // others have the memory
+static bool crowded_until_unmapped;
 
 static enum cu_result reserve(uint64_t *address, size_t bytes, size_t alignment, uint64_t hint, unsigned long long f) {
   (void)alignment, (void)f;
@@ -56,7 +57,7 @@ static enum cu_result create(uint64_t *handle, size_t bytes, const struct cu_mem
                              unsigned long long f) {
   (void)bytes, (void)prop, (void)f;
   *handle = 1;
-  return crowded ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+  return crowded || crowded_until_unmapped ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 static enum cu_result map(uint64_t address, size_t bytes, size_t offset, uint64_t handle, unsigned long long f) {
   (void)address, (void)bytes, (void)offset, (void)handle, (void)f;
@@ -68,6 +69,7 @@ static enum cu_result set_access(uint64_t address, size_t bytes, const struct cu
 }
 // What has no memory stays reserved.
 static enum cu_result unmap(uint64_t address, size_t bytes) {
+  crowded_until_unmapped = false;
   return mprotect((void *)(uintptr_t)address, bytes, PROT_NONE) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 static enum cu_result release(uint64_t handle) {
@@ -441,7 +443,14 @@ static void memory_of_the_warm_up(void **state) {
   assert_int_equal(take(1 << 20), 0); // what was kept went first
   assert_true(lift->out_of_memory && lift->memory.n_allocations < n);
   crowded = lift->out_of_memory = false;
+  (void)take_and_free(2048);
+  crowded_until_unmapped = true;
+  assert_int_not_equal(take(1 << 20), 0);
+  assert_false(crowded_until_unmapped || lift->out_of_memory);
+  assert_int_not_equal(take_and_free((size_t)513 << 20), 0); // others may need so much
+  assert_int_equal(address_map_kept_bytes(&lift->memory), 0);
   b = take_and_free(4 * N);
+  assert_int_equal(address_map_kept_bytes(&lift->memory), 4 * N);
   assay_lift_look(1);
   assert_int_not_equal(take(4 * N), b);
   assay_lift_look(0);
