@@ -33,17 +33,21 @@ def _told(forward):
         return text.getvalue()
 
     def shortened(rows):
-        """A row a configuration. Those that were faster than all before are written out; then which one was chosen."""
-        lines, left = ["run_id,timestamp_s,status,perf_ms,compile_time_s,config\n"], room
+        """A row a configuration. Those that were faster than all before are written out, as long as there is room; then which
+        one was chosen."""
+        lines = ["run_id,timestamp_s,status,perf_ms,compile_time_s,config\n"]
+        whole, short = room // 2, room // 2  # characters for those that are written out, and for the others
         for i, row in enumerate(rows):
             if i == 0 or row.get("run_id") != rows[i - 1].get("run_id"):
                 best = None
             better = milliseconds(row) < (milliseconds(best) if best else float("inf"))
             best = row if better else best
-            text = line(row, row["status"], row["config"] if better else (row.get("config_id") or str(i))[:6])
-            if better or len(text) < left // 2:  # the other half is for better ones
-                lines.append(text)
-                left -= len(text)
+            if better and len(row["config"]) < whole:
+                lines.append(line(row, row["status"], row["config"]))
+                whole -= len(lines[-1])
+            elif short > 0:
+                lines.append(line(row, row["status"], (row.get("config_id") or str(i))[:6]))
+                short -= len(lines[-1])
             if best and (i + 1 == len(rows) or rows[i + 1].get("run_id") != row.get("run_id")):
                 lines.append(line({**best, "timestamp_s": row["timestamp_s"]}, "chosen", best["config"]))
         return "".join(lines)
@@ -51,7 +55,12 @@ def _told(forward):
     def told(self, *tensors):
         result, path = forward(self, *tensors), os.environ["HELION_AUTOTUNE_LOG"] + ".csv"
         if os.path.exists(path):
-            print(shortened(last_rows(path)), flush=True)
+            try:
+                text = shortened(last_rows(path))
+            except (AttributeError, csv.Error, KeyError, TypeError, ValueError):  # the log is of another version
+                with open(path, errors="replace") as file:
+                    text = file.read(room)
+            print(text, flush=True)
             os.remove(path)
         return result
     return told

@@ -87,10 +87,16 @@ def look_at_logs():
             for status, time in (("started", ""), ("ok", f"{2 - (i % 50 == 0) * i / 1000:.6f}"))]
     text = printed_log(head + "".join(rows))
     told = list(csv.DictReader(text.splitlines()))
-    check(len(text) < 50000, "a long log", f"is {len(text)} characters")
+    check(len(text) < 42000, "a long log", f"is {len(text)} characters")
     check(len([row for row in told if row["config"] == f"Config({config})"]) == 30 + 1 and told[-1]["status"] == "chosen" and
           told[-1]["perf_ms"] == "0.550000", "a long log", "lacks configurations that were faster than all before")
     check(len(told) > 500, "a long log", f"has {len(told)} rows of 1500")
+    falling = [f'r,{i}.50,{i:016x},1,ok,{9 - i / 1000:.6f},0.25,"Config({config})"\n' for i in range(1000)]
+    told = list(csv.DictReader(printed_log(head + "".join(falling)).splitlines()))
+    check(len(told) > 500 and told[-1]["status"] == "chosen" and told[-1]["perf_ms"] == "8.001000", "a log that gets better and better",
+          f"has {len(told)} rows, and ends with {told[-1]['status']}")
+    other = "run_id,moment,state\nr,1,ok\n"
+    check(printed_log(other).strip() == other.strip(), "a log of another version", "is not told as it is")
 
 
 def main():
