@@ -84,10 +84,19 @@ void opencl_parameter_type(const struct opencl_api *api, cl_kernel kernel, cl_ui
   type[size - 1] = '\0';
 }
 
-bool opencl_is_object(const char *type) {
+static bool is_object(const char *type) {
   static const char *const names[] = {"sampler_t", "event_t", "clk_event_t", "queue_t", "reserve_id_t"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strcmp(type, names[i]) == 0)
       return true;
   return strncmp(type, "image", 5) == 0 && type[5] >= '1' && type[5] <= '3' && type[6] == 'd'; // image1d_buffer_t ...
+}
+
+bool opencl_takes_object(const struct opencl_api *api, cl_kernel kernel, cl_uint index, char *type, size_t size) {
+  cl_uint access = 0;
+  opencl_parameter_type(api, kernel, index, type, size);
+  if (api->GetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof access, &access, NULL) != CL_SUCCESS)
+    access = 0;
+  return is_object(type) || access == CL_KERNEL_ARG_ACCESS_READ_ONLY || access == CL_KERNEL_ARG_ACCESS_WRITE_ONLY ||
+         access == CL_KERNEL_ARG_ACCESS_READ_WRITE;
 }

@@ -57,11 +57,16 @@ enum {
   CL_KERNEL_COMPILE_WORK_GROUP_SIZE = 0x11B1,
 
   CL_KERNEL_ARG_ADDRESS_QUALIFIER = 0x1196,
+  CL_KERNEL_ARG_ACCESS_QUALIFIER = 0x1197,
   CL_KERNEL_ARG_TYPE_NAME = 0x1198,
   CL_KERNEL_ARG_ADDRESS_GLOBAL = 0x119B,
   CL_KERNEL_ARG_ADDRESS_LOCAL = 0x119C,
   CL_KERNEL_ARG_ADDRESS_CONSTANT = 0x119D,
   CL_KERNEL_ARG_ADDRESS_PRIVATE = 0x119E,
+
+  CL_KERNEL_ARG_ACCESS_READ_ONLY = 0x11A0,
+  CL_KERNEL_ARG_ACCESS_WRITE_ONLY = 0x11A1,
+  CL_KERNEL_ARG_ACCESS_READ_WRITE = 0x11A2,
 
   CL_PROFILING_COMMAND_START = 0x1282,
   CL_PROFILING_COMMAND_END = 0x1283,
@@ -143,8 +148,9 @@ const char *opencl_error_name(cl_int code, char *space, size_t size);
 
 // The type of a parameter as the source spells it; "" when the compiler does not say.
 void opencl_parameter_type(const struct opencl_api *api, cl_kernel kernel, cl_uint index, char *type, size_t size);
-// Whether a type is one of OpenCL's own objects (images, samplers, queues, events), which no plan can give: an address
-// of a buffer, or a number, would be taken for one.
-bool opencl_is_object(const char *type);
+// Whether a parameter is one of OpenCL's own objects (images, samplers, queues, events), which no plan can give: an
+// address of a buffer, or a number, would be taken for one. By its type's name, which goes to `type` (a typedef of a
+// sampler is not known by that), and images by their access, too.
+bool opencl_takes_object(const struct opencl_api *api, cl_kernel kernel, cl_uint index, char *type, size_t size);
 
 #endif

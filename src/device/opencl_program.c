@@ -90,8 +90,9 @@ static const char *misfit(const struct plan_argument *a, cl_uint space) {
 // What a parameter of an object's type is called, in the words of misfit(); NULL for all others.
 static const char *object(const struct opencl_api *cl, cl_kernel k, cl_uint index) {
   char type[64];
-  opencl_parameter_type(cl, k, index, type, sizeof type);
-  return opencl_is_object(type) ? "takes an image, a sampler or another of OpenCL's objects" : NULL;
+  return opencl_takes_object(cl, k, index, type, sizeof type)
+             ? "takes an image, a sampler or another of OpenCL's objects"
+             : NULL;
 }
 
 // A kernel's own word for the size of its work-groups, where it has one, must be the launch's.

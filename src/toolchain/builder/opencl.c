@@ -87,8 +87,7 @@ static uint32_t parameter_size(const struct session *s, cl_kernel kernel, cl_uin
 // The first parameter that is an object of OpenCL's own, its type in `type`; -1 when there is none.
 static int object_among(const struct session *s, cl_kernel kernel, cl_uint n, char *type, size_t size) {
   for (cl_uint i = 0; i < n; i++) {
-    opencl_parameter_type(&s->api, kernel, i, type, size);
-    if (opencl_is_object(type))
+    if (opencl_takes_object(&s->api, kernel, i, type, size))
       return (int)i;
   }
   return -1;

@@ -8,6 +8,7 @@
 // assay: twin HUGE expect build_limit|build_failed -- a constant array of 8 GiB
 // assay: twin CONSTRUCTOR expect crashed|build_failed -- a constructor, by attribute
 // assay: twin IMAGE expect build_failed -- takes a buffer for an image
+// assay: twin IMAGE_BY_NAME expect build_failed -- the same, by a name of its own
 // assay: twin SAMPLER expect build_failed -- takes a number for a sampler
 // assay: twin WARNS expect pass -- an error message in a warning, and a verdict
 // assay: launch relu grid=ceil_div(x.count, 256) block=256 args=x, y, x.count
@@ -27,8 +28,13 @@ __attribute__((constructor)) void early(void) {
 #elif defined(HUGE)
 __constant int huge[1u << 31] = {1, [(1u << 31) - 1] = 2};
 #endif
-#if defined(IMAGE)
-__kernel void relu(read_only image2d_t x, __global float *y, ulong n) {
+#if defined(IMAGE) || defined(IMAGE_BY_NAME)
+#ifdef IMAGE_BY_NAME
+typedef image2d_t picture;
+#else
+#define picture image2d_t
+#endif
+__kernel void relu(read_only picture x, __global float *y, ulong n) {
   size_t i = get_global_id(0);
   if (i < n)
     y[i] = read_imagef(x, (int2)((int)i, 0)).x;
