@@ -166,7 +166,8 @@ static void compare_with_corpus(struct results *r, const struct store_verdict *v
     buf_printf(&text, "%s: expected %s, got %s (%s)", v->candidate, e->expect, assay_reason_code(v->reason), v->detail);
     put_unexpected(r, buf_str(&text));
     buf_release(&text);
-    buf_printf(&r->unexpected, "  %s\n", v->command);
+    char line[4096]; // an imported verdict's may be anything
+    buf_printf(&r->unexpected, "  %s\n", printable_line(v->command, line, sizeof line));
   }
 }
 

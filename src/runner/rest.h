@@ -11,7 +11,8 @@
 // call's time. What stopping and continuing take by themselves shows the pause that took least: the last one, at the
 // latest, begins and ends with everything at rest, and a thread that is parked does not go on by itself. The least, for
 // what is taken off too much would be work for nothing: with 128 parked threads on two processors the pauses at rest of
-// one call take 0.8 to 1.3 ms.
+// one call take 0.8 to 1.3 ms. So an honest kernel with so many threads may be charged some of what stopping them
+// takes.
 #ifndef RUNNER_REST_H
 #define RUNNER_REST_H
 

@@ -68,6 +68,7 @@ int seccomp_builder(void) {
       REFUSE(SYS_msgrcv),
       REFUSE(SYS_msgctl),
       REFUSE(SYS_mq_open),
+      REFUSE(SYS_mq_unlink),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   struct sock_fprog program = {sizeof code / sizeof *code, (struct sock_filter *)code};

@@ -50,6 +50,11 @@ static int fits(const char *input, const char *tensor) {
   return one && other ? 2 : one || other ? 1 : 0;
 }
 
+// Whether both are the same bytes, as a tied one that was left out is the one that is there.
+static bool is_same(const struct safetensor *a, const struct safetensor *b) {
+  return a->file == b->file && a->at == b->at && a->bytes == b->bytes && a->dtype == b->dtype;
+}
+
 // The tensor that fits best; NULL if there is none. _INVALID: there are several.
 static enum assay_status find_tensor(const struct safetensors *all, const char *input, const struct safetensor **out,
                                      struct assay_error *err) {
@@ -62,7 +67,7 @@ static enum assay_status find_tensor(const struct safetensors *all, const char *
       most = n;
       best = t;
       again = NULL;
-    } else if (n == most && n > 0) {
+    } else if (n == most && n > 0 && !is_same(best, t)) {
       again = t;
     }
   }

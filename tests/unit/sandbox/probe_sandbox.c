@@ -211,6 +211,7 @@ static void do_calls(void) {
   say("msgrcv", syscall(SYS_msgrcv, -1, NULL, 0, 0, 0));
   say("msgctl", syscall(SYS_msgctl, -1, 0, NULL));
   say("mq_open", syscall(SYS_mq_open, "a", 0, 0, NULL));
+  say("mq_unlink", syscall(SYS_mq_unlink, "a"));
 #if defined(__x86_64__)
   say("x32", syscall(SYS_getpid | 0x40000000));
 #else

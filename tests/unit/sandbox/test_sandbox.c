@@ -331,7 +331,7 @@ static void test_calls_of_a_build(void **state) {
       fail_msg("%.*s", (int)(end - line), line);
     line = end + 1;
   }
-  assert_int_equal(lines, 27);
+  assert_int_equal(lines, 28);
   run_probe(f, &r, "entry", NULL, 5000 * MS);
   assert_true(!r.end.exited && (r.end.signal == SIGSYS || r.end.signal == SIGSEGV)); // there may be no such entry
   run_release(&r);

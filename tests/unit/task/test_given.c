@@ -151,8 +151,12 @@ static void test_refused(void **state) {
        "'layer.0.w' has the type int32, which is not converted to layer_0_w's float"},
       {"{\"layer.0.w\":{\"dtype\":\"F4\",\"shape\":[3,2],\"data_offsets\":[0,3]}}", "a type that is not computed with"},
       {"{\"a.layer.0.w\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[0,24]},"
-       "\"b.layer.0.w\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[0,24]}}",
+       "\"b.layer.0.w\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[8,32]}}",
        "there are the tensors"},
+      // One tensor by two names, as tied ones are noted.
+      {"{\"a.layer.0.w\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[0,24]},"
+       "\"__metadata__\":{\"b.layer.0.w\":\"a.layer.0.w\"}}",
+       "1 of the task's 2 weights have no tensor there: layer_0_b"},
       {"{\"layer.0.w\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[0,40]}}", "do not lie within 32 bytes"},
       {"[]", "no JSON object"},
   };
