@@ -247,18 +247,13 @@ class Pairing:
                     break
 
     def take_unique(self, alike, how=None):
-        """Pairs what has one partner only, on both sides, until there is no such pair. All such pairs are taken at once: none
-        is another's, and models have hundreds of weights."""
+        """Pairs what has one partner only, on both sides. All such pairs are taken at once: none is another's, and models have
+        hundreds of weights."""
         partners = {weight: [name for name in self.left if alike(name, weight)] for weight in self.missing}
-        while True:
-            wanted = collections.Counter(name for names in partners.values() for name in names)
-            found = {names[0]: weight for weight, names in partners.items() if len(names) == 1 and wanted[names[0]] == 1}
-            if not found:
-                return
-            for name, weight in reversed(found.items()):
-                self.take(name, weight, how)
-                del partners[weight]
-            partners = {weight: [name for name in names if name not in found] for weight, names in partners.items()}
+        wanted = collections.Counter(name for names in partners.values() for name in names)
+        for weight, names in reversed(partners.items()):
+            if len(names) == 1 and wanted[names[0]] == 1:
+                self.take(names[0], weight, how)
 
     def orders(self):
         """The task's weights as a module may list them: as forward needs them, or its own parameters before those of
@@ -395,6 +390,15 @@ def say_evaluation(model, weights):
         say_kept([", ".join(names[:2 if more else 3]) + more], "evaluation")
 
 
+def say_training(model, paired):
+    """Once, for who wrote it: normalisations in training write to their running statistics, here weights of the task."""
+    names = [name or type(part).__name__ for name, part in model.named_modules()
+             if part.training and f"{name}.running_mean".lstrip(".") in paired]
+    if names:
+        print(f"assay: {', '.join(names)}: in training, where it writes to its running statistics, which are weights of this task: "
+              "let __init__ call self.eval()", file=sys.stderr, flush=True)
+
+
 class Model:
     """A model, and what makes each of its calls right for weights that it has not seen: what it has made of others, in
     __init__ or in its first call, is made again before every call. Where that cannot be found out, the model is."""
@@ -430,6 +434,7 @@ class Model:
         self.try_to_renew(weights)
         self.keeps = Keeps(model, self.module, self.prepared.names())
         say_evaluation(model, weights)
+        say_training(model, pairs or ())
 
     def made_in_init(self, tape, model, pairs):
         prepared = worker_weights.Prepared()

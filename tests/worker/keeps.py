@@ -152,3 +152,10 @@ for weights, kind, expected in ((["lin_weight"], lambda: Normalises().eval(), "a
     with contextlib.redirect_stderr(io.StringIO()) as said:
         worker.say_evaluation(kind(), weights)
     assert said.getvalue() == expected, said.getvalue()
+# In training, where the task's running statistics would be written to.
+for model, paired, expected in ((Normalises(), {"norm.running_mean": "m"}, "assay: norm: in training"), (Normalises(), (), ""),
+                                (Normalises().eval(), {"norm.running_mean": "m"}, ""),
+                                (torch.nn.BatchNorm1d(3), {"running_mean": "m"}, "assay: BatchNorm1d: in training")):
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        worker.say_training(model, paired)
+    assert said.getvalue().startswith(expected) and bool(said.getvalue()) == bool(expected), said.getvalue()
