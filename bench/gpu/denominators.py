@@ -13,8 +13,9 @@ what is there when the time is over compares all makers on the same tasks, the l
 
 All judgements are one queue, each a process of its own. Each of the --gpus GPUs (default: all that nvidia-smi lists) has
 --each of them at once (three quarters of its part of the processors, 12 at most; 1 on a CPU), and no more than have room in its
-memory (--memory GIB, that of the device) by what `assay tasks` reckons. What finds no memory all the same, and has no row till then,
-or has no time, is judged again at the end, alone. Nothing else runs on a GPU while a candidate is timed there: processes take turns.
+memory (--memory GIB, that of the device) by what `assay tasks` reckons. What finds no memory all the same, and has no row till
+then, or has no time, is judged again at the end, alone, by a later call where this one's time is over. Nothing else runs on a GPU
+while a candidate is timed there: processes take turns.
 
 --seconds (540) ends the call: after that no candidate is begun, and the ones at hand have a minute. OUT.json is written
 every 20 seconds, and on Ctrl-C. The same command goes on where OUT.json ends, on another machine with the same kind of GPU too:
@@ -22,9 +23,10 @@ what has a verdict there is not judged again. --store keeps the verdicts themsel
 holds, and judges nothing.
 
 OUT.json: "columns" and "rows", one row for each task, maker and contract, a row a line; "calls" has the command, date,
-commit, machine and seconds of every call, of a stage those of its processes, and "call" in a row is its index. Times are in ns: cold median with its
-interval, hot, as called (from the first launch to the end, on an idle stream), floor. compile_s is what torch.compile says
-of itself, first_call_s the first call, which compiles; recording_s is all that making the plan took.
+commit, machine and seconds of every call, of a stage those of its processes, and "call" in a row is its index. Times are in ns:
+cold median with its interval, hot, as called (from the first launch to the end, on an idle stream), floor. compile_s is what
+torch.compile says of itself, first_call_s the first call, which compiles; recording_s is all that making the plan took; alone is
+true where nothing else had a part of the GPU's memory.
 """
 import collections
 import dataclasses
@@ -49,10 +51,15 @@ STAGES = [(maker, contract, level) for maker, contract in
            ("max-autotune", "tf32")) for level in (1, 2, 3)]
 COLUMNS = ["task", "maker", "contract", "verdict", "mode", "median_ns", "low_ns", "high_ns", "hot_ns", "called_ns",
            "floor_ns", "floor_part", "marks", "compile_s", "first_call_s", "recording_s", "judged_s", "own_part",
-           "launches", "call", "detail"]
+           "launches", "alone", "call", "detail"]
 GRACE = 60  # seconds that the candidates at hand have once the time is over
 LOOK = 20  # seconds between two looks at what was judged
 NO_TIME = "right, but without a time"
+# What `assay show` says where there will never be a module: of operators, and of a contract that the task's own excludes.
+NO_MODULE = ("there is no translation", "is not judged under the contract")
+# What PyTorch, the system, and Assay (src/judge/blame.c, src/judge/exam.c) say where memory was not there.
+LACKS_MEMORY = ("out of memory", "out_of_memory", "not enough memory", "no memory", "no room", "allocate memory", "alloc_failed",
+                "not allocated yet", "unable to find an engine", "not judged here: other processes have", "gb of memory to judge")
 PASSED_BY = 24  # so many others may overtake a judgement that waits for memory
 
 
@@ -89,7 +96,8 @@ def file_of(task):
 
 @dataclasses.dataclass(eq=False)
 class Job:
-    """One judgement. `alone`: with a GPU's whole memory; `again`: why it is to be so. `why`: how it ended without a verdict."""
+    """One judgement. `alone`: with a GPU's whole memory; `again`: why it is to be so. `judged`: it came to its end, so that the
+    newest verdict is its own. `why`: how it ended without a verdict."""
     task: str
     stage: tuple
     bytes: float
@@ -98,7 +106,12 @@ class Job:
     why: str = ""
     no_module: bool = False
     ended: bool = False
+    judged: bool = False
     seconds: float = 0
+
+    @property
+    def key(self):
+        return self.task, *self.stage[:2]
 
 
 class Memory:
@@ -144,16 +157,19 @@ class Memory:
 
 
 def memory_of(device, gpus):
-    """Bytes of the smallest GPU; of the machine where there is none."""
-    _, code, out, _ = common.run(["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"])
-    if device == "cuda" and code == 0 and out.split():
-        return min(float(word) for word in out.split()[:max(1, gpus)]) * 2**20
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    """Bytes of the smallest GPU that is used; of the machine where there is none, or it has no memory of its own ("[N/A]")."""
+    _, code, out, _ = common.run(["nvidia-smi", "--query-gpu=index,uuid,memory.total", "--format=csv,noheader,nounits"])
+    lines = out.decode(errors="replace").splitlines() if device == "cuda" and code == 0 else []
+    there = [words for words in ([word.strip() for word in line.split(",")] for line in lines) if len(words) == 3]
+    named = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name.strip()]
+    chosen = [words for name in named for words in there if name == words[0] or not name.isdigit() and words[1].startswith(name)]
+    known = [float(size) for _, _, size in (chosen or there)[:max(1, gpus)] if size.replace(".", "", 1).isdigit()]
+    return min(known) * 2**20 if known else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def most_bytes(row, maker):
-    """What a judgement may take: the oracle on the device takes less than on a CPU, the recording has its tensors twice, and three
-    processes have the device open."""
+    """What a judgement may take: the oracle on the device takes less than on a CPU, the recording has its tensors twice, and
+    three processes have the device open."""
     tensors = (row.get("input_bytes") or 0) + (row.get("output_bytes") or 0)
     return (row.get("cpu_memory_bytes") or 0) + 2 * tensors + (3 if maker == "eager" else 5) * 2**30
 
@@ -181,20 +197,22 @@ class Judging:
 
     def command(self, job, path):
         o, (maker, contract, _) = self.options, job.stage
-        found = [o.assay, "bench", o.suite, "--from", path, "--run", f"{maker} {contract}", "--store", self.store, "--workload",
-                 o.workload, "--device", o.device, "--no-probes", "--checks", o.checks, "--samples", o.samples, "--budget", o.budget]
+        found = [o.assay, "bench", o.suite, "--from", path, "--run", f"{maker} {contract}", "--store", self.store,
+                 "--workload", o.workload, "--device", o.device, "--no-probes", "--checks", o.checks, "--samples", o.samples,
+                 "--budget", o.budget]
         found += ["--mode", "plan"] if o.device == "cuda" else []
         found += ["--contract", contract] if contract != "fp32" else []
         return found + (["--again"] if job.alone else [])
 
     def write_module(self, job):
-        """The task's module as a candidate in a file of its own; None: there is none, and the job says why."""
+        """The task's module as a candidate in a file of its own; None: there is none, and the job says why, and if for ever."""
         maker, contract, _ = job.stage
         extra = ["--contract", contract] if contract != "fp32" else []
         done = subprocess.run([self.options.assay, "show", job.task, "--baseline", BASELINES[maker], "--workload",
                                self.options.workload, *extra], capture_output=True, text=True)
         if done.returncode != 0:
-            job.why, job.no_module = done.stderr.strip()[-300:], True
+            job.no_module = done.returncode == 2 and any(words in done.stderr for words in NO_MODULE)  # not where it was ended
+            job.why = done.stderr.strip()[-300:] or f"`assay show` ended with {done.returncode}"
             return None
         folder = os.path.join(self.folder, f"{maker} {contract}")
         os.makedirs(folder, exist_ok=True)
@@ -210,11 +228,13 @@ class Judging:
         place = common.place(gpu, self.options.gpus)
         log = os.path.join(self.folder, f"log_{next(self.number)}.txt")
         with open(log, "w", encoding="utf-8") as out:
-            child = subprocess.Popen(self.command(job, path), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, **place)
+            child = subprocess.Popen(self.command(job, path), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                                     **place)
             wait_for(child, lambda: self.end)
         with open(log, encoding="utf-8", errors="replace") as file:
-            job.why = file.read().strip()[-600:] if child.returncode not in (0, 1) else ""
-        if "memory" in job.why:
+            job.judged = child.returncode in (0, 1)
+            job.why = "" if job.judged else file.read().strip()[-600:]
+        if says_no_memory(job.why):
             job.again = job.why
         os.remove(log)
 
@@ -295,7 +315,7 @@ def row_of(exported, stage, call):
             "compile_s": compile_s, "first_call_s": first_call_s,
             "recording_s": round(lasted.get("plan", 0) / 1e9, 2), "judged_s": round(lasted.get("total", 0) / 1e9, 2),
             "own_part": digits((kernels.get("own") or {}).get("part"), 3),
-            "launches": sum(part["launches"] for part in kernels.values()) or None, "call": call,
+            "launches": sum(part["launches"] for part in kernels.values()) or None, "alone": None, "call": call,
             "detail": "" if passed else exported.get("detail", "")[:300]}
 
 
@@ -329,13 +349,18 @@ class Results:
                 f'"calls": {json.dumps(self.calls, indent=1)},\n"columns": {json.dumps(COLUMNS)},\n"rows": [\n{lines}\n]}}\n')
         common.write_whole(self.path, text)
 
+    def lacks(self, of):
+        """There is no row, or one without a time that nobody judged alone."""
+        row = self.rows.get(of)
+        return row is None or has_no_time(row) and not row.get("alone")
+
     def missing(self, stage, tasks):
-        return [t for t in tasks if (t, *stage[:2]) not in self.rows]
+        return [t for t in tasks if self.lacks((t, *stage[:2]))]
 
     def take(self, jobs, judging):
-        """Takes the verdicts of jobs that have ended, some by an earlier call, and writes. What found no memory beside others has no
-        row."""
-        ended = [job for job in jobs if job.ended and (job.alone or (job.task, *job.stage[:2]) not in self.rows)]
+        """Takes the verdicts of jobs that have ended, some by an earlier call, and writes. What found no memory beside others has
+        no row. Of what was to be judged alone and was cut off the store has the verdict from before, which is not taken."""
+        ended = [job for job in jobs if job.ended and (job.judged or job.no_module if job.alone else job.key not in self.rows)]
         for run in {job.stage[:2] for job in ended}:
             of_run = {job.task: job for job in ended if job.stage[:2] == run}
             for exported in verdicts_of(judging.options.assay, judging.store, " ".join(run), judging.folder):
@@ -344,7 +369,7 @@ class Results:
                 if row and not job.alone:
                     job.again = row["detail"] if for_want_of_memory(row) else NO_TIME if has_no_time(row) else ""
                 if row and (job.alone or not for_want_of_memory(row)):
-                    self.rows[key(row)] = row
+                    self.rows[key(row)] = row | {"alone": job.alone or None}
         for job in ended:
             if job.no_module:
                 row = dict.fromkeys(COLUMNS) | {"task": job.task, "maker": job.stage[0], "contract": job.stage[1],
@@ -353,8 +378,12 @@ class Results:
         self.write()
 
 
+def says_no_memory(text):
+    return any(words in text.lower() for words in LACKS_MEMORY)
+
+
 def for_want_of_memory(row):
-    return row["verdict"] != "pass" and "memory" in (row["detail"] or "")
+    return row["verdict"] != "pass" and says_no_memory(f"{row['verdict']}: {row['detail'] or ''}")
 
 
 def has_no_time(row):
@@ -416,14 +445,19 @@ def each_of(device, gpus):
 
 
 def jobs_of(options, results, rows):
-    """What is missing, in the order of work: the large ones of a stage first. Every N-th task: all stages of a task together."""
-    found, tasks = [], [row["task"] for row in rows]
+    """What is missing, in the order of work: the large ones of a stage first. Every N-th task: all stages of a task together.
+    What stages have in common is there once; what an earlier call left without a time is for the end."""
+    found, tasks, keys = [], [row["task"] for row in rows], set()
     for turn in range(options.every):
         jobs = []
         for stage in options.stages:
             of_level = [t for t in tasks if (level_of(t) in (1, 2, 3) if stage[2] == 0 else level_of(t) == stage[2])]
             missing = set(results.missing(stage, of_level[turn::options.every]))
             chosen = [Job(row["task"], stage, most_bytes(row, stage[0])) for row in rows if row["task"] in missing]
+            chosen = [job for job in chosen if job.key not in keys]
+            keys.update(job.key for job in chosen)
+            for job in chosen:
+                job.again = NO_TIME if job.key in results.rows else ""
             jobs += sorted(chosen, key=lambda job: -job.bytes)
         if options.every > 1:
             size = collections.defaultdict(float)
@@ -441,13 +475,14 @@ def say(jobs, results, call):
         stages[job.stage].append(job)
     for stage, its in stages.items():
         name, begun = ":".join(str(part) for part in stage if part), [job for job in its if job.ended]
-        judged = sum((job.task, *stage[:2]) in results.rows for job in its)
+        judged = sum(not results.lacks(job.key) for job in its)
         seconds = sum(job.seconds for job in its)
         if begun:
             call["stages"].append({"stage": name, "seconds": round(seconds, 1), "judged": judged})
-        left = [job for job in begun if (job.task, *stage[:2]) not in results.rows]
+        left = [job for job in begun if results.lacks(job.key)]
+        why = f"{left[0].task}: {left[0].why or left[0].again or 'interrupted'}" if left else ""
         print(f"{name}: {judged} of {len(its)}, {seconds:.1f} s of processes"
-              + (f"; {len(left)} ended without a verdict, {left[0].task}: {left[0].why or left[0].again or 'interrupted'}" if left else ""))
+              + (f"; {len(left)} ended without a verdict, {why}" if left else ""))
 
 
 def main():
@@ -460,8 +495,9 @@ def main():
         return
     rows = tasks_of(options.assay, options.suite, options.workload)
     call = {"command": " ".join(["bench/gpu/denominators.py", "ASSAY", *sys.argv[2:]]),
-            "date": time.strftime("%Y-%m-%d"), "commit": common.run(["git", "rev-parse", "--short=12", "HEAD"])[2].decode().strip(),
-            "machine": common.machine(), "gpus": options.gpus, "each": options.each, "cpus": len(os.sched_getaffinity(0)), "stages": []}
+            "date": time.strftime("%Y-%m-%d"),
+            "commit": common.run(["git", "rev-parse", "--short=12", "HEAD"])[2].decode().strip(), "machine": common.machine(),
+            "gpus": options.gpus, "each": options.each, "cpus": len(os.sched_getaffinity(0)), "stages": []}
     jobs = jobs_of(options, results, rows)
     if not jobs:
         print_table(results)
@@ -471,18 +507,18 @@ def main():
         judging = Judging(options, folder)
         if options.device == "cuda":  # the floor needs the device's peaks, where the verdicts go
             common.run([options.assay, "doctor", "--calibrate", "--store", judging.store], timeout=90)
-        todo = jobs
+        todo = [job for job in jobs if not job.again]
         for alone in False, True:
             left = options.seconds - (time.monotonic() - begin)
             if todo and left > 0 and not judging.interrupted:
                 judging.run(todo, left, lambda: results.take(jobs, judging))
-            todo = [] if alone else [job for job in jobs if job.ended and job.again]
+            todo = [] if alone else [job for job in jobs if job.again]
             for job in todo:
-                job.alone, job.ended = True, False
+                job.alone, job.ended, job.judged = True, False, False
         say(jobs, results, call)
         call["seconds"] = round(time.monotonic() - begin, 1)
         results.write()
-    left = sum((job.task, *job.stage[:2]) not in results.rows for job in jobs)
+    left = sum(results.lacks(job.key) for job in jobs)
     if left:
         print(f"no time left for {left} judgements; the same command goes on")
     print_table(results)
