@@ -19,7 +19,7 @@ TOOL = importer()
 
 import numpy  # noqa: E402
 import torch  # noqa: E402
-from importing import module_task, task  # noqa: E402
+from importing import functions, module_task, task  # noqa: E402
 from importing.check import Assay  # noqa: E402
 from importing.distributions import fit, fit_draws  # noqa: E402
 from importing.source import is_blank  # noqa: E402
@@ -104,6 +104,15 @@ def remembered_functions():
         r.onnxscript_apis.get_torchlib_ops = asked
     same(third.functions, first.functions, "a registry")
     same(len(second.functions["aten::relu"]), len(first.functions["aten::relu"]) + 1, "one that was given a function")
+
+
+def counted_weights():
+    """bincount's sums of weights have PyTorch's type."""
+    ids, count = torch.tensor([0, 2, 2]), functions.bincount(torch.bincount)
+    for kind in (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.bool):
+        weights = torch.tensor([1, 2, 3]).to(kind)
+        got, wanted = count(ids, weights, 4), torch.ops.aten.bincount(ids, weights, 4)
+        same((got.dtype, got.tolist()), (wanted.dtype, wanted.tolist()), f"weights of {kind}")
 
 
 def run(*words):
@@ -266,7 +275,8 @@ def advised():
 def main():
     install()
     failures = 0
-    for part in (followed_draws, fitted_values, remembered_functions, options, unwritten, judged, stubs, large_trials, advised):
+    for part in (followed_draws, fitted_values, remembered_functions, counted_weights, options, unwritten, judged, stubs,
+                 large_trials, advised):
         try:
             part()
             print(f"{part.__name__}: right")

@@ -28,7 +28,7 @@ class Model(nn.Module):
         heard = torch.stft(x.flatten(1), 16, 4, 12, torch.hann_window(12), center=False, normalized=True,
                            return_complex=True)
         powers = torch.linalg.vander(x[0, 0, :3], N=4)
-        return Result(self.last(turned), [filtered + odd.sum(), heard.abs(), z * z.conj() * powers.sum()])
+        return Result(self.last(turned), [filtered + odd.sum(), heard.abs(), z * z.conj() * powers.sum(), z.conj()[:, 1] * z[:, 0]])
 
 
 def get_inputs():

@@ -23,13 +23,14 @@ class Model(nn.Module):
         made[..., 1] = made[..., 2] * 0.5
         grid = torch.fft.irfft2(made, s=x.shape[2:])
         moments = c @ c.mT
-        values = torch.linalg.eigvalsh(moments - 3) + torch.linalg.eigh(moments, UPLO="U")[0]
+        lopsided = moments + self.generator
+        values = torch.linalg.eigvalsh(lopsided - 3) + torch.linalg.eigh(lopsided, UPLO="u")[0]
         turn = torch.matrix_exp(self.generator - self.generator.mT) + torch.linalg.matrix_exp(moments / 64)
         mixture = D.MixtureSameFamily(D.Categorical(logits=c[:, :3]), D.Normal(c[:, 3:6], torch.exp(c[:, 5:8])))
-        counts = torch.bincount(ids, minlength=6)
+        counts = torch.bincount(ids, minlength=6), torch.bincount(ids, c.flatten()[:14].half(), 6).float()
         order = torch.argsort(ids, stable=True)
-        filled = c.masked_scatter(mask, values.sum() + c.flatten().flip(0))
-        return grid, values, turn, mixture.log_prob(c[:, 0]), counts, order, filled
+        filled = c.masked_scatter(mask, values.sum() + c.flatten().flip(0)) + c[:1].masked_scatter(mask[:, :1], c.flatten())
+        return grid, values, turn, mixture.log_prob(c[:, 0]), *counts, order, filled
 
 
 def get_inputs():

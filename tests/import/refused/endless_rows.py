@@ -1,4 +1,4 @@
-# refused: line 12\) chooses rows more than 256 times.*has no end
+# refused: line 12\) chooses rows by rows that were chosen before, 256 times over.*has no end
 import torch
 
 

@@ -219,19 +219,15 @@ def scatter_and(x, dim, index, src, reduce):
     return x.scatter_reduce(dim, index, src, {"add": "sum", "multiply": "prod"}[reduce])
 
 
-def bincount(x, weights=None, minlength=0):
-    """Of bytes, whose bins are known to be enough: how many there are of any other numbers depends on the data."""
-    if x.dtype != torch.uint8 or minlength < 256:
-        raise Refused("torch.bincount gives as many numbers as the greatest one that it counts says, so that data decide how "
-                      "large the result is: where n numbers are enough, write torch.zeros(n, dtype=torch.int64)"
-                      ".scatter_add(0, x, torch.ones_like(x))")
-    ones = torch.ones_like(x, dtype=torch.int64) if weights is None else weights
-    return torch.zeros(minlength, dtype=ones.dtype, device=x.device).scatter_add(0, x.long(), ones)
+def bincount(*_, **__):
+    """Without minlength: with it, functions.bincount counts."""
+    raise Refused("torch.bincount gives as many numbers as the greatest one that it counts says, so that data decide how "
+                  "large the result is: where n numbers are enough, write torch.bincount(x, minlength=n)")
 
 
 def masked_scatter(x, mask, source):
     """The places of the mask take the source's elements one after another."""
-    mask = mask.expand(x.shape)
+    x, mask = torch.broadcast_tensors(x, mask)
     number_of = torch.cumsum(mask.reshape(-1).to(torch.int64), 0) - 1
     taken = source.reshape(-1)[number_of.clamp(0, source.numel() - 1)].reshape(x.shape)
     return torch.where(mask, taken, x)

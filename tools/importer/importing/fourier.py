@@ -10,7 +10,7 @@ aten = torch.ops.aten
 
 def parts(x):
     """Real and imaginary parts as a last dimension, which ONNX can cut, turn and join."""
-    return torch.view_as_real(x)
+    return torch.view_as_real(x.resolve_conj())
 
 
 def inverse_of_half(x, dim, normalization, last_dim_size):

@@ -48,12 +48,13 @@ def gaussian_nll(input, target, var, full=False, eps=1e-6, reduction="mean"):
 
 
 def bincount(original):
-    """As many numbers as minlength says. Whether that is enough is seen when the task is compared with the module."""
+    """As many numbers as minlength says. Whether that is enough is seen when the task is compared with the module. Of weights
+    in any type but two PyTorch's sums are float64."""
     def substitute(input, weights=None, minlength=0):
         if isinstance(minlength, int) and minlength == 0:
             return original(input, weights, minlength)
         each = torch.ones_like(input, dtype=torch.int64) if weights is None else weights
-        each = each.double() if weights is not None and not each.is_floating_point() else each
+        each = each.double() if weights is not None and each.dtype not in (torch.float32, torch.float64) else each
         return torch.zeros(minlength, dtype=each.dtype, device=input.device).scatter_add(0, input.long(), each)
     return substitute
 

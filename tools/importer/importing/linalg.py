@@ -128,8 +128,9 @@ def svd(a, full_matrices=True, compute_uv=True, *, driver=None):
 def eigh(a, UPLO="L", compute_v=True):
     """Eigenvalues, in their order: what makes the matrix positive semidefinite, a number no less than any of them, is added to
     all, and singular values are what they then are. Vectors, which are not unique, are seen in needs_factors."""
-    half = a.tril() if UPLO == "L" else a.triu()
-    rest = half.tril(-1) if UPLO == "L" else half.triu(1)
+    lower = UPLO.upper() == "L"
+    half = a.tril() if lower else a.triu()
+    rest = half.tril(-1) if lower else half.triu(1)
     whole, unit = half + rest.mT, torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
     shift = whole.abs().sum(-1).amax(-1)
     vectors, values, _ = svd(whole + shift.unsqueeze(-1).unsqueeze(-1) * unit)
@@ -141,8 +142,8 @@ TERMS, HALVINGS = 15, 16  # of the series; how often the largest matrix is halve
 
 def matrix_exp(a):
     """The series of a matrix whose rows add up to a half at most, squared as often as it was halved. (Terms beyond these are
-    below 2^-53 of it.) A matrix of larger rows than 2^15 has no exponential that single precision holds, or none of whose
-    digits a kernel could know."""
+    below 2^-53 of it.) Where rows add up to more than 2^15, what this makes is wrong. Most such matrices have no exponential
+    that single precision holds, but some do, such as diag(-10^6, 0); with those a task differs from its module."""
     unit = torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
     size = a.abs().sum(-1).amax(-1).unsqueeze(-1).unsqueeze(-1)
     limits = [torch.full((), 2.0 ** (k - 1), dtype=a.dtype, device=a.device) for k in range(HALVINGS)]

@@ -14,6 +14,7 @@ import sys
 import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from . import Refused, note
 
@@ -32,7 +33,8 @@ WRITES = {T.__setitem__, T.index_put_, T.index_put, torch.index_put}
 ADDS = {T.index_add_, T.index_add, torch.index_add, T.scatter_add_, T.scatter_add, torch.scatter_add}
 
 
-MOST_TURNS = 256  # how often one line may choose rows
+MOST_DEEP = 256  # how often rows may be chosen by what rows chosen before became, one choice after another
+MOST_TURNS = 4096  # how often one line may choose rows at all
 
 
 class Chosen:
@@ -66,6 +68,15 @@ class Chosen:
         else:
             mask = mask.movedim(self.axis, 0).reshape(shape[self.axis], -1)
         return torch.where(mask.any(1).reshape([-1] + [1] * (target.dim() - 1)), rows, target)
+
+
+def tensors_of(value):
+    """The tensors in tuples, lists and dictionaries."""
+    if isinstance(value, T):
+        yield value
+    elif isinstance(value, (tuple, list, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from tensors_of(part)
 
 
 class Guards:
@@ -136,6 +147,7 @@ class Select(TorchFunctionMode):
         super().__init__()
         self.guards = guards
         self.chosen, self.asked, self.kept, self.turns = {}, {}, [], {}
+        self.depths, self.deep = WeakTensorKeyDictionary(), 0
 
     def mark(self, tensor, chosen):
         self.kept.append(tensor)  # so that no other tensor gets its id
@@ -147,20 +159,24 @@ class Select(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        handler = HANDLERS.get(func)
+        handler, self.deep = HANDLERS.get(func), 0
         made = handler(self, func, args, kwargs) if handler else NotImplemented
-        return func(*args, **kwargs) if made is NotImplemented else made
+        made = func(*args, **kwargs) if made is NotImplemented else made
+        deep = max([self.deep, *map(self.depth, tensors_of((args, kwargs)))]) if self.deep or self.depths else 0
+        if deep:
+            for tensor in tensors_of((made, args[:1] if func in WRITES else ())):
+                self.depths[tensor] = deep
+        return made
+
+    def depth(self, tensor):
+        """How many choices of rows, of which each decides the next, lead to a tensor."""
+        return self.depths.get(tensor, 0)
 
     # ---- choosing
 
     def places(self, mask):
         """An index of every dimension for all places of a mask."""
-        place = place_of(caller({__file__}))
-        self.turns[place] = self.turns.get(place, 0) + 1
-        if self.turns[place] > MOST_TURNS:
-            raise Refused(f"`{linecache.getline(*place).strip()}` (line {place[1]}) chooses rows more than {MOST_TURNS} times. How "
-                          "many they are depends on data; here they are all rows, so that a loop that ends when none are left "
-                          "has no end: write one of a fixed number of turns, and a mask of what is left")
+        self.count(self.depth(mask) + 1)
         self.kept.append(mask)
         self.guards.selecting.update(self.asked.pop(id(mask), ()))
         made = []
@@ -168,6 +184,18 @@ class Select(TorchFunctionMode):
             at = torch.arange(size, device=mask.device).reshape([-1 if k == axis else 1 for k in range(mask.dim())])
             made.append(self.mark(at.expand(mask.shape).reshape(-1), Chosen(mask, axis)))
         return tuple(made)
+
+    def count(self, deep):
+        """Refused where it goes on and on: a loop that ends when no rows are left. Loops over layers and experts choose rows
+        often, too, but of what they choose in one layer nothing decides what else they choose there."""
+        place = place_of(caller({__file__}))
+        self.deep, self.turns[place] = deep, self.turns.get(place, 0) + 1
+        if deep <= MOST_DEEP and self.turns[place] <= MOST_TURNS:
+            return
+        often = f"by rows that were chosen before, {MOST_DEEP} times over" if deep > MOST_DEEP else f"more than {MOST_TURNS} times"
+        raise Refused(f"`{linecache.getline(*place).strip()}` (line {place[1]}) chooses rows {often}. How many they are depends on "
+                      "data; here they are all rows, so that a loop that ends when none are left has no end: write one of a "
+                      "fixed number of turns, fewer than these, and a mask of what is left")
 
     def where(self, func, args, kwargs):
         return self.places(args[0] != 0) if len(args) == 1 and not kwargs and args[0].dtype != torch.bool else \
