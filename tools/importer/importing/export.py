@@ -110,6 +110,11 @@ def first_line(error):
     return lines[0][:300].strip() if lines else type(error).__name__
 
 
+def is_in(name, errors):
+    """Whether one of the errors passed through a file of this name, whatever it says."""
+    return any(pathlib.Path(frame.filename).name == name for e in errors for frame in traceback.extract_tb(e.__traceback__))
+
+
 def reason(error, path):
     """PyTorch's own reason, from the error that began it, and the line of the user's file that it is about."""
     chain = [error]
@@ -122,7 +127,7 @@ def reason(error, path):
         said = f"it has no ONNX form of {match[1]}, nor anything that it is made of"
         op = match[1].split(".")[1]
         said = f"aten.{op}: {REFUSED[op]}" if op in REFUSED else said
-    elif "FlexAttentionHOP" in said:
+    elif "FlexAttentionHOP" in said or is_in("flex_attention.py", chain):
         said = "flex_attention has no ONNX form: write out the scores, what score_mod makes of them, softmax and the product"
     elif "Unsupported attribute type" in said and "SymbolicTensor" in said:
         said = "an attribute of an operator, such as a convolution's number of groups, would be a dimension that varies"
