@@ -332,7 +332,8 @@ def pair_weights(model, weights):
 
 
 def set_weights(model, weights):
-    """Makes the given tensors the parameters, and the buffers that are weights, without a copy, so that every call sees its own weights."""
+    """Makes the given tensors the parameters, and the buffers that are weights, without a copy, so that every call sees its
+    own weights."""
     own = worker_weights.own_of(model)
     for name, weight in pair_weights(model, weights).items():
         own[name].data = weights[weight]
@@ -371,10 +372,16 @@ class Keeps:
 said_kept = set()
 
 
-def say_kept(names, what="kept"):
-    """Once, for the judge: a wrong value may be due to it, and a time."""
+def not_said(what, names):
+    """Those of the names of which this has not been said yet; now it is."""
     names = [name for name in names if (what, name) not in said_kept]
     said_kept.update((what, name) for name in names)
+    return names
+
+
+def say_kept(names, what="kept"):
+    """Once, for the judge: a wrong value may be due to it, and a time."""
+    names = not_said(what, names)
     if names:
         print(f"assay: {what}: " + ", ".join(names), file=sys.stderr, flush=True)
 
@@ -392,11 +399,11 @@ def say_evaluation(model, weights):
 
 def say_training(model, paired):
     """Once, for who wrote it: normalisations in training write to their running statistics, here weights of the task."""
-    names = [name or type(part).__name__ for name, part in model.named_modules()
-             if part.training and f"{name}.running_mean".lstrip(".") in paired]
+    names = not_said("training", [name or type(part).__name__ for name, part in model.named_modules()
+                                  if part.training and f"{name}.running_mean".lstrip(".") in paired])
     if names:
-        print(f"assay: {', '.join(names)}: in training, where it writes to its running statistics, which are weights of this task: "
-              "let __init__ call self.eval()", file=sys.stderr, flush=True)
+        print(f"assay: {', '.join(names)}: in training, where a call writes to running statistics, which are weights of this "
+              "task: let __init__ call self.eval()", file=sys.stderr, flush=True)
 
 
 class Model:

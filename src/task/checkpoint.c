@@ -267,12 +267,8 @@ static enum assay_status open_parts(struct checkpoint *c, struct index *x, struc
   return ASSAY_OK;
 }
 
-static bool ends_in(const char *text, const char *end) {
-  size_t n = strlen(text), m = strlen(end);
-  return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 static enum assay_status open_file(const char *path, struct checkpoint *c, struct assay_error *err) {
+  const char *ending = strrchr(path, '.');
   c->files = base_calloc(1, sizeof *c->files);
   if (!c->files)
     return error_nomem(err, "weights");
@@ -280,7 +276,7 @@ static enum assay_status open_file(const char *path, struct checkpoint *c, struc
   c->n_files = !status;
   if (status)
     return status;
-  if (!ends_in(path, ".json"))
+  if (!ending || strcmp(ending, ".json") != 0)
     return read_head(&c->files[0], &c->of_all, err);
   struct index x = {.path = path};
   status = read_index(&c->files[0], &x, err);

@@ -5,15 +5,16 @@
 set -eu
 . "$1/support/torch.sh"
 folder=$1/worker/evaluation
-judge() { # VERDICT ASSAY NAME DEVICE
-  said=$("$2" judge "$folder/task.onnxtxt" "$folder/$3.py" --device "$4" \
+assay=$2 device=${3:-cpu}
+judge() { # VERDICT NAME [DEFINE]
+  said=$("$assay" judge "$folder/task.onnxtxt" "$folder/$2.py" --device "$device" ${3:+--define "$3"} \
     --no-timing --no-store --seed 20261122 --secret 20261123 2>&1) || true
-  echo "$said" | grep -q "$3.py *$1 " || {
-    echo "$3.py is not $1:"
+  echo "$said" | grep -q "$2.py *$1 " || {
+    echo "$2.py${3:+ -D$3} is not $1:"
     echo "$said"
     exit 1
   }
 }
-judge pass "$2" module "${3:-cpu}"
-judge pass "$2" folded "${3:-cpu}"
-judge wrong_value "$2" without_mean "${3:-cpu}"
+judge pass module
+judge pass folded
+judge wrong_value folded WITHOUT_MEAN

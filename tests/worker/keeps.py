@@ -153,7 +153,8 @@ for weights, kind, expected in ((["lin_weight"], lambda: Normalises().eval(), "a
         worker.say_evaluation(kind(), weights)
     assert said.getvalue() == expected, said.getvalue()
 # In training, where the task's running statistics would be written to.
-for model, paired, expected in ((Normalises(), {"norm.running_mean": "m"}, "assay: norm: in training"), (Normalises(), (), ""),
+for model, paired, expected in ((Normalises(), (), ""), (Normalises(), {"norm.running_mean": "m"}, "assay: norm: in training"),
+                                (Normalises(), {"norm.running_mean": "m"}, ""),  # once
                                 (Normalises().eval(), {"norm.running_mean": "m"}, ""),
                                 (torch.nn.BatchNorm1d(3), {"running_mean": "m"}, "assay: BatchNorm1d: in training")):
     with contextlib.redirect_stderr(io.StringIO()) as said:

@@ -189,8 +189,8 @@ uint64_t lift_malloc(struct lift *l, uint64_t bytes) {
 
 // Once something is looked at or recorded the addresses are never used again, so that a pointer to freed memory differs
 // from all others. The memory goes back when nothing can use it any more; or it is kept for the next call of a warm-up,
-// but for large memory, which others may need, and which is mapped in no more time than its kernels take. While a graph
-// is captured that cannot be waited for, and the memory stays mapped.
+// unless it is much, which others may need. While a graph is captured that cannot be waited for, and the memory stays
+// mapped.
 static void give_back(struct lift *l, struct allocation *a, CUstream stream) {
   const struct lift_driver *d = &l->driver;
   int capturing = 0;

@@ -131,8 +131,8 @@ def reason(error, path):
         said = "flex_attention has no ONNX form: write out the scores, what score_mod makes of them, softmax and the product"
     elif "Unsupported attribute type" in said and "SymbolicTensor" in said:
         said = "an attribute of an operator, such as a convolution's number of groups, would be a dimension that varies"
-    elif with_derivatives(said) != said:
-        said = with_derivatives(said)
+    elif (advice := with_derivatives(said)) != said:
+        said = advice
     elif "failed to unpack" in said and "FakeTensor" in said:
         said = f"{said}: a size is the value of a tensor (as in pack_padded_sequence); take whole rows and a mask"
     elif ".numpy() is not supported" in said:
