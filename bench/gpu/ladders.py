@@ -3,7 +3,7 @@
 """KernelBench-X's ladders: a baseline over every size that the suite times, judged and timed.
 
 usage: ladders.py ASSAY OUT.json [--seconds S] [--gpus N] [--each N] [--suite SUITE] [--from BASELINE] [--workload GLOB]
-                  [--device D] [--samples N] [--budget S] [--only PART] [--after OTHER.json] [--table]
+                  [--device D] [--samples N] [--budget S] [--only PART,...] [--after OTHER.json] [--table]
 
 Each of the --gpus GPUs (default: all that CUDA_VISIBLE_DEVICES or nvidia-smi lists) has --each benches at once (6), a task
 each with the sizes that OUT.json lacks, and a part of the processors; no two are timed at once on a GPU. Sizes that take long
@@ -13,7 +13,8 @@ one bench a GPU, at the end.
 --seconds (540) ends the call: after that no task is begun, and the sizes at hand have a minute. OUT.json is written
 after every task. The same command goes on where OUT.json ends, on another machine of the same model too: what passed
 there is not judged again, nor what failed alone. Sizes that OTHER.json has, such as one of another model of GPU, come after
-all others. --table prints what OUT.json holds, and judges nothing.
+all others. --only takes the tasks with one of these parts in their names. --table prints what OUT.json holds, and judges
+nothing.
 
 OUT.json: "columns" and "rows", a row a size, times in ns: cold median with its interval, hot, as called (from the first
 launch to the end, on an idle stream), floor. "calls" has command, date, commit, machine and seconds of every call; "call"
@@ -103,7 +104,7 @@ def ladders_of(assay, suite, pattern, only):
         return task, {w["workload"]: times * (w.get("bytes") or 0) + (w.get("flops") or 0) / 100
                       for w in json.loads(text)["workloads"] if fnmatch.fnmatch(w["workload"], pattern)}
 
-    tasks = [row["task"] for row in denominators.tasks_of(assay, suite) if only in row["task"]]
+    tasks = [row["task"] for row in denominators.tasks_of(assay, suite) if any(part in row["task"] for part in only.split(","))]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         return dict(pool.map(sizes, tasks))
 
