@@ -1077,6 +1077,16 @@ def never_search():
     kind.benchmark = torch.backends.ContextProp(torch._C._get_cudnn_benchmark, torch._C._set_cudnn_benchmark)
 
 
+def use_allocator(library):
+    """PyTorch gets its memory from the library; before CUDA is initialised, since it cannot change its allocator later."""
+    import torch
+    memory = torch.cuda.memory
+    allocator = memory.CUDAPluggableAllocator(library, "assay_lift_malloc", "assay_lift_free")
+    other_uses = ctypes.cast(ctypes.CDLL(library).assay_lift_record_stream, ctypes.c_void_p).value
+    allocator.allocator().set_record_stream_fn(other_uses)  # else memory is given again while another stream uses it
+    memory.change_current_allocator(allocator)
+
+
 class Lift:
     def __init__(self, library, build):
         self.library = ctypes.CDLL(library)
@@ -1088,8 +1098,7 @@ class Lift:
         self.must(self.library.assay_lift_subscribe(find_cupti().encode(), build.encode()))
         if not self.library.assay_lift_answer_largest_block():
             never_search()
-        memory = torch.cuda.memory  # before CUDA is initialised: PyTorch cannot change its allocator later
-        memory.change_current_allocator(memory.CUDAPluggableAllocator(library, "assay_lift_malloc", "assay_lift_free"))
+        use_allocator(library)
         torch.cuda.init()
         torch.cuda.synchronize()  # the device's context now exists
 

@@ -34,6 +34,15 @@ void allocation_note(struct allocation *a, enum allocation_use use) {
     a->use = use;
 }
 
+void allocation_note_stream(struct allocation *a, uint64_t stream) {
+  if (a->order == ALLOCATION_OF_STREAM && a->stream != stream)
+    a->order = ALLOCATION_OF_SEVERAL;
+}
+
+bool allocation_is_ordered(const struct allocation *a, uint64_t stream) {
+  return a->order == ALLOCATION_OF_ANYBODY || (a->order == ALLOCATION_OF_STREAM && a->stream == stream);
+}
+
 void allocation_end(struct allocation *a, bool recording) {
   bool own = a->owner == ALLOCATION_OWN, before = a->life == ALLOCATION_BEFORE;
   if (before && own && recording)
@@ -92,15 +101,29 @@ uint64_t address_map_kept_bytes(const struct address_map *m) {
   return bytes;
 }
 
-struct allocation *address_map_take_kept(struct address_map *m, uint64_t bytes) {
+struct allocation *address_map_find_kept(struct address_map *m, uint64_t bytes, uint64_t stream) {
+  struct allocation *other = NULL;
   for (size_t i = m->n_allocations; i-- > 0;) {
     struct allocation *a = &m->allocations[i];
     if (a->life != ALLOCATION_KEPT || a->owner != ALLOCATION_OWN || a->bytes != bytes)
       continue;
-    a->life = ALLOCATION_NEW;
-    return a;
+    if (allocation_is_ordered(a, stream))
+      return a;
+    other = other ? other : a;
   }
-  return NULL;
+  return other;
+}
+
+void address_map_settle(struct address_map *m) {
+  for (size_t i = 0; i < m->n_allocations; i++)
+    if (m->allocations[i].life == ALLOCATION_KEPT)
+      m->allocations[i].order = ALLOCATION_OF_ANYBODY;
+}
+
+void address_map_stream_gone(struct address_map *m, uint64_t stream) {
+  for (size_t i = 0; i < m->n_allocations; i++)
+    if (m->allocations[i].order == ALLOCATION_OF_STREAM && m->allocations[i].stream == stream)
+      m->allocations[i].order = ALLOCATION_OF_SEVERAL;
 }
 
 void address_map_free_range(struct address_map *m, uint64_t real, uint64_t bytes) {

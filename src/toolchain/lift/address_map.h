@@ -39,6 +39,14 @@ enum allocation_life {
                    // recording begins
 };
 
+// Who may get own memory again that was freed while warming up, before what used it is over.
+enum allocation_order {
+  ALLOCATION_OF_STREAM,  // its stream, whose order all uses follow
+  ALLOCATION_OF_SEVERAL, // nobody: other streams use it as well, or its stream is gone
+  ALLOCATION_OF_GRAPH,   // nobody ever: a graph was being captured, which uses it whenever it is replayed
+  ALLOCATION_OF_ANYBODY, // everybody: the device was waited for since it was freed
+};
+
 // What the recording did with it so far. A write counts as a use.
 enum allocation_use { ALLOCATION_UNUSED, ALLOCATION_USED, ALLOCATION_WRITTEN };
 
@@ -49,6 +57,8 @@ struct allocation {
   uint64_t mapped, handle; // own memory: bytes of the mapping, which begins at a granule, and the driver's handle
   enum allocation_owner owner;
   enum allocation_life life;
+  enum allocation_order order;
+  uint64_t stream;         // the handle of the stream that it was allocated for, for ALLOCATION_OF_STREAM
   enum allocation_use use; // WRITTEN: by a fill or a copy; what kernels write nobody sees
   bool left_over;          // large, allocated before, and what it holds may be read (contents.c)
   uint8_t *content;        // what it held when the recording began; heap; NULL: not known
@@ -74,6 +84,10 @@ bool allocation_was_before(const struct allocation *a);                // also i
 uint64_t allocation_logged(const struct allocation *a, uint64_t real); // the program's address as the log has it
 uint64_t allocation_real(const struct allocation *a, uint64_t logged); // and back
 void allocation_note(struct allocation *a, enum allocation_use use);   // never takes back what was noted before
+// Another stream than its own uses it, or frees it.
+void allocation_note_stream(struct allocation *a, uint64_t stream);
+// Whether work of this stream comes after all that used the memory, without anybody waiting.
+bool allocation_is_ordered(const struct allocation *a, uint64_t stream);
 // It was freed. While recording, own memory from before is kept: the end of the recording looks at it once more.
 void allocation_end(struct allocation *a, bool recording);
 
@@ -89,9 +103,15 @@ struct allocation *address_map_add(struct address_map *m, const struct allocatio
 // The same for memory of others, with the next address of the log.
 struct allocation *address_map_add_foreign(struct address_map *m, uint64_t real, uint64_t bytes,
                                            enum allocation_owner owner, enum allocation_life life);
-// Memory that was freed and is still mapped, and of it what has just so many bytes, which lives again (NULL: none has).
+// Memory that was freed and is still mapped.
 uint64_t address_map_kept_bytes(const struct address_map *m);
-struct allocation *address_map_take_kept(struct address_map *m, uint64_t bytes);
+// Of it what has just so many bytes: what this stream need not wait for, if there is any (allocation_is_ordered); or
+// NULL.
+struct allocation *address_map_find_kept(struct address_map *m, uint64_t bytes, uint64_t stream);
+// All that was kept so far may be given to anybody: the device was waited for.
+void address_map_settle(struct address_map *m);
+// The stream is gone, perhaps before its work is done, and its handle may be given to another one.
+void address_map_stream_gone(struct address_map *m, uint64_t stream);
 // Others have memory at this range now: what they had there before was freed unseen.
 void address_map_free_range(struct address_map *m, uint64_t real, uint64_t bytes);
 // Removes what is not live. `kept` is called for every allocation that is still mapped and has to be unmapped.

@@ -236,7 +236,14 @@ static void after_stream(struct lift *l, const struct cupti_call *c) {
 }
 
 static void on_stream_end(struct lift *l, const struct cupti_call *c) {
-  stream_table_gone(&l->streams, ((const struct call_stream_end *)c->params)->stream);
+  CUstream stream = ((const struct call_stream_end *)c->params)->stream;
+  stream_table_gone(&l->streams, stream);
+  address_map_stream_gone(&l->memory, (uintptr_t)stream);
+}
+
+static void after_capture(struct lift *l, const struct cupti_call *c) {
+  if (succeeded(c))
+    stream_table_capture(&l->streams, *(const CUstream *)c->params, &l->driver);
 }
 
 // ---- which call is which
@@ -264,6 +271,8 @@ static const struct handler handlers[] = {
     {.name = "cuStreamCreate", .exit = after_stream, .when = ALWAYS},
     {.name = "cuStreamCreateWithPriority", .exit = after_stream, .when = ALWAYS},
     {.name = "cuStreamDestroy", .enter = on_stream_end, .when = ALWAYS},
+    {.name = "cuStreamBeginCapture", .exit = after_capture, .when = ALWAYS}, // refused while recording, too
+    {.name = "cuStreamBeginCaptureToGraph", .exit = after_capture, .when = ALWAYS},
     {.name = "cuStreamWaitEvent", .enter = on_wait},
     {.name = "cuStreamSynchronize", .exit = on_stream_wait},
     {.name = "cuEventSynchronize", .exit = on_event_wait},
@@ -284,7 +293,7 @@ static const struct handler handlers[] = {
     {.name = "cuTensorMapEncodeTiled", .exit = after_tensor_map, .when = ALWAYS},
 };
 
-// All other work, by how the names of its functions begin.
+// All work that is not followed when it begins, by how the names of its functions begin.
 static const char *const refused[] = {
     "cuMemcpy",
     "cuMemset",
@@ -338,7 +347,7 @@ void lift_on_call(struct lift *l, const struct cupti_call *c) {
   const struct handler *h = find_handler(c->name, n);
   if (!is_wanted(l, h))
     return;
-  if (!h && c->site == CUPTI_API_ENTER)
+  if (l->mode == LIFT_RECORDING && c->site == CUPTI_API_ENTER && !(h && h->enter))
     refuse_unknown(l, c, n);
   on_call *call = !h ? NULL : c->site == CUPTI_API_ENTER ? h->enter : h->exit;
   if (call)

@@ -106,8 +106,10 @@ void lift_forget_words(struct lift *l);
 void lift_foreign_alloc(struct lift *l, uint64_t address, size_t bytes);
 void lift_foreign_free(struct lift *l, uint64_t address);
 // PyTorch does. 0: memory is exhausted.
-uint64_t lift_malloc(struct lift *l, uint64_t bytes);
+uint64_t lift_malloc(struct lift *l, uint64_t bytes, CUstream stream);
 void lift_free(struct lift *l, uint64_t address, CUstream stream);
+// Work of this stream uses the memory as well, which was allocated for another one.
+void lift_record_stream(struct lift *l, uint64_t address, CUstream stream);
 bool lift_map_tensor(struct lift *l, const struct record_tensor *t, struct allocation *out);
 void lift_unmap(struct lift *l, const struct allocation *a);
 // Forgets what was freed, and unmaps what was kept.

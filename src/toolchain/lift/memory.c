@@ -153,35 +153,62 @@ void lift_foreign_free(struct lift *l, uint64_t address) {
   allocation_end(a, l->mode == LIFT_RECORDING);
 }
 
-// While warming up, memory of that size which the program freed: to map some takes a millisecond, and a search for the
-// fastest kernel allocates ten thousands of times.
-static uint64_t malloc_again(struct lift *l, uint64_t bytes) {
-  const struct allocation *a = l->warming ? address_map_take_kept(&l->memory, bytes) : NULL;
-  return a ? a->real : 0;
+// Waits until the device has done all that it was given: never while a graph is captured, which that would break.
+static bool settle(struct lift *l) {
+  if (l->driver.cu->cuCtxSynchronize() != CUDA_SUCCESS)
+    return false;
+  address_map_settle(&l->memory);
+  return true;
 }
 
-// Maps memory; where there is none, what is only kept goes first: nothing has used it since it was freed.
-static bool map_or_drop_kept(struct lift *l, uint64_t address, uint64_t bytes, struct allocation *out) {
+// Who may get what this stream allocates, once it is freed.
+static enum allocation_order order_of(struct lift *l, CUstream stream) {
+  enum { PER_THREAD = 2 }; // CU_STREAM_PER_THREAD: one handle, and each thread means another stream
+  if (stream_table_is_capturing(&l->streams, stream, &l->driver))
+    return ALLOCATION_OF_GRAPH;
+  return (uintptr_t)stream == PER_THREAD ? ALLOCATION_OF_SEVERAL : ALLOCATION_OF_STREAM;
+}
+
+// While warming up, memory of that size which the program freed: to map some takes a millisecond, and a search for the
+// fastest kernel allocates ten thousands of times. The stream that it was freed on gets it at once, since its later
+// work comes after all that used it: a search takes times, and to wait here would be in them. For another stream the
+// device is waited for first. A graph gets none: it may be replayed on any stream.
+static uint64_t malloc_again(struct lift *l, uint64_t bytes, CUstream stream, enum allocation_order order) {
+  bool may = l->warming && order != ALLOCATION_OF_GRAPH;
+  struct allocation *a = may ? address_map_find_kept(&l->memory, bytes, (uintptr_t)stream) : NULL;
+  if (!a || (!allocation_is_ordered(a, (uintptr_t)stream) && !settle(l)))
+    return 0;
+  a->life = ALLOCATION_NEW;
+  a->order = order;
+  a->stream = (uintptr_t)stream;
+  return a->real;
+}
+
+// Maps memory; where there is none, what is only kept goes first, once nothing uses it any more.
+static bool map_or_drop_kept(struct lift *l, uint64_t address, uint64_t bytes, struct allocation *out, bool may_wait) {
   const bool before = l->out_of_memory;
   if (map(l, address, bytes, out))
     return true;
-  if (!l->warming)
+  if (!l->warming || !may_wait || !settle(l))
     return false;
   lift_forget_freed(l);
   l->out_of_memory = before;
   return map(l, address, bytes, out);
 }
 
-uint64_t lift_malloc(struct lift *l, uint64_t bytes) {
+uint64_t lift_malloc(struct lift *l, uint64_t bytes, CUstream stream) {
   struct allocation a;
-  uint64_t again = malloc_again(l, bytes);
+  enum allocation_order order = order_of(l, stream);
+  uint64_t again = malloc_again(l, bytes, stream, order);
   if (again)
     return again;
   bool room = address_map_reserve(&l->memory);
   uint64_t rounded = (bytes + RECORD_PYTORCH_BYTES - 1) / RECORD_PYTORCH_BYTES * RECORD_PYTORCH_BYTES;
   uint64_t address = address_map_next(&l->memory, rounded);
-  if (!room || !map_or_drop_kept(l, address, bytes, &a))
+  if (!room || !map_or_drop_kept(l, address, bytes, &a, order != ALLOCATION_OF_GRAPH))
     return 0;
+  a.order = order;
+  a.stream = (uintptr_t)stream;
   (void)address_map_add(&l->memory, &a); // there is room
   log_alloc(l, address, rounded);
   return a.real;
@@ -190,17 +217,14 @@ uint64_t lift_malloc(struct lift *l, uint64_t bytes) {
 // Once something is looked at or recorded the addresses are never used again, so that a pointer to freed memory differs
 // from all others. The memory goes back when nothing can use it any more; or it is kept for the next call of a warm-up,
 // unless it is much, which others may need. While a graph is captured that cannot be waited for, and the memory stays
-// mapped.
-static void give_back(struct lift *l, struct allocation *a, CUstream stream) {
-  const struct lift_driver *d = &l->driver;
-  int capturing = 0;
-  if (d->cuStreamIsCapturing && (d->cuStreamIsCapturing(stream, &capturing) != CUDA_SUCCESS || capturing))
-    return;
-  if (d->cu->cuCtxSynchronize() != CUDA_SUCCESS)
+// mapped; so does the graph's own, for its replays.
+static void give_back(struct lift *l, struct allocation *a) {
+  CUstream stream = a->order == ALLOCATION_OF_STREAM ? (CUstream)(uintptr_t)a->stream : NULL; // others may be gone
+  if (a->order == ALLOCATION_OF_GRAPH || stream_table_is_capturing(&l->streams, stream, &l->driver))
     return;
   if (l->warming && a->bytes <= MOST_KEPT && address_map_kept_bytes(&l->memory) <= MOST_KEPT_ALL)
     a->life = ALLOCATION_KEPT;
-  else
+  else if (settle(l))
     lift_unmap(l, a);
 }
 
@@ -210,6 +234,13 @@ void lift_free(struct lift *l, uint64_t address, CUstream stream) {
     return;
   log_free(l, a);
   allocation_end(a, l->mode == LIFT_RECORDING);
+  allocation_note_stream(a, (uintptr_t)stream);
   if (a->life != ALLOCATION_KEPT)
-    give_back(l, a, stream);
+    give_back(l, a);
+}
+
+void lift_record_stream(struct lift *l, uint64_t address, CUstream stream) {
+  struct allocation *a = address_map_find(&l->memory, address);
+  if (a && a->owner == ALLOCATION_OWN)
+    allocation_note_stream(a, (uintptr_t)stream);
 }

@@ -18,16 +18,18 @@
 
 EXPORTED void *assay_lift_malloc(ssize_t size, int device, CUstream stream);
 EXPORTED void assay_lift_free(void *p, ssize_t size, int device, CUstream stream);
+EXPORTED void assay_lift_record_stream(void *p,
+                                       CUstream stream); // of Tensor.record_stream, and PyTorch's own calls of it
 // Puts the answer in place, when PyTorch is loaded. 1: done; 0: this PyTorch is built otherwise, and whoever turns
 // cuDNN's search on gets the exception.
 EXPORTED int assay_lift_answer_largest_block(void);
 
 // NULL: memory is exhausted. PyTorch does not look: its tensor is at address 0, and what uses it fails in any way.
 void *assay_lift_malloc(ssize_t size, int device, CUstream stream) {
-  (void)device, (void)stream;
+  (void)device;
   bool was_inside;
   struct lift *l = lift_enter(&was_inside);
-  uint64_t address = size > 0 && l->driver.cu ? lift_malloc(l, (uint64_t)size) : 0;
+  uint64_t address = size > 0 && l->driver.cu ? lift_malloc(l, (uint64_t)size, stream) : 0;
   lift_leave(was_inside);
   return (void *)(uintptr_t)address;
 }
@@ -38,6 +40,14 @@ void assay_lift_free(void *p, ssize_t size, int device, CUstream stream) {
   struct lift *l = lift_enter(&was_inside);
   if (p && l->driver.cu)
     lift_free(l, (uint64_t)(uintptr_t)p, stream);
+  lift_leave(was_inside);
+}
+
+void assay_lift_record_stream(void *p, CUstream stream) {
+  bool was_inside;
+  struct lift *l = lift_enter(&was_inside);
+  if (p)
+    lift_record_stream(l, (uint64_t)(uintptr_t)p, stream);
   lift_leave(was_inside);
 }
 

@@ -56,6 +56,32 @@ uint32_t stream_table_event(struct stream_table *t, CUevent event, struct log_wr
   return t->n_events++;
 }
 
+// What the driver does not say is taken for a capture.
+static bool is_capturing(CUstream stream, const struct lift_driver *d) {
+  int status = 0;
+  return d->cuStreamIsCapturing && (d->cuStreamIsCapturing(stream, &status) != CUDA_SUCCESS || status);
+}
+
+// A capture may end in many ways: the driver knows.
+static void forget_ended(struct stream_table *t, const struct lift_driver *d) {
+  for (uint32_t i = 0; i < t->n_captures;)
+    if (is_capturing(t->captures[i], d))
+      i++;
+    else
+      t->captures[i] = t->captures[--t->n_captures];
+}
+
+void stream_table_capture(struct stream_table *t, CUstream stream, const struct lift_driver *d) {
+  forget_ended(t, d);
+  if (t->n_captures < RECORD_MAX_STREAMS)
+    t->captures[t->n_captures++] = stream;
+}
+
+bool stream_table_is_capturing(struct stream_table *t, CUstream stream, const struct lift_driver *d) {
+  forget_ended(t, d);
+  return t->n_captures > 0 || is_capturing(stream, d);
+}
+
 void stream_table_made(struct stream_table *t, CUstream stream, enum plan_origin origin) {
   stream_table_gone(t, stream); // a handle that is used again
   if (origin != PLAN_LIBRARY)
@@ -73,4 +99,7 @@ void stream_table_gone(struct stream_table *t, CUstream stream) {
   for (size_t i = 0; i < t->n_of_libraries; i++)
     if (t->of_libraries[i] == stream)
       t->of_libraries[i--] = t->of_libraries[--t->n_of_libraries];
+  for (uint32_t i = 0; i < t->n_captures; i++)
+    if (t->captures[i] == stream)
+      t->captures[i--] = t->captures[--t->n_captures];
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams and events of a recording, by their numbers in the log, and which streams libraries made for themselves.
+// Streams and events of a recording, by their numbers in the log, which streams libraries made for themselves, and
+// where graphs are captured.
 #ifndef TOOLCHAIN_LIFT_STREAM_TABLE_H
 #define TOOLCHAIN_LIFT_STREAM_TABLE_H
 
@@ -15,6 +16,8 @@ struct stream_table {
   uint32_t n_events;
   CUstream *of_libraries;
   size_t n_of_libraries, capacity;
+  CUstream captures[RECORD_MAX_STREAMS]; // where a capture began, and has not been seen to have ended
+  uint32_t n_captures;
   struct arena arena;
 };
 
@@ -25,6 +28,11 @@ void stream_table_begin(struct stream_table *t); // another log
 uint32_t stream_table_stream(struct stream_table *t, CUstream stream, const struct lift_driver *d,
                              struct log_writer *w);
 uint32_t stream_table_event(struct stream_table *t, CUevent event, struct log_writer *w);
+
+// A capture began on this stream. Whether one goes on there, or on any other stream: then nobody may wait for the
+// device.
+void stream_table_capture(struct stream_table *t, CUstream stream, const struct lift_driver *d);
+bool stream_table_is_capturing(struct stream_table *t, CUstream stream, const struct lift_driver *d);
 
 // A stream that this origin made, and one that is destroyed. They are known between recordings too.
 void stream_table_made(struct stream_table *t, CUstream stream, enum plan_origin origin);

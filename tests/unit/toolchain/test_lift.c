@@ -28,6 +28,7 @@ enum { N = 1000 };
 // What worker.py calls; the library exports them and has no header for it.
 void *assay_lift_malloc(ssize_t size, int device, CUstream stream);
 void assay_lift_free(void *p, ssize_t size, int device, CUstream stream);
+void assay_lift_record_stream(void *p, CUstream stream);
 const char *assay_lift_open(int request_a, int log_a, int request_b, int log_b);
 void assay_lift_look(int on);
 void assay_lift_begin(int log);
@@ -67,17 +68,22 @@ static enum cu_result set_access(uint64_t address, size_t bytes, const struct cu
   (void)address, (void)bytes, (void)desc, (void)n;
   return CUDA_SUCCESS;
 }
+static int n_waits;                  // how often all of the device's work was waited for
+static int n_waits_before_unmapping; // ... and had been when memory was unmapped last
 // What has no memory stays reserved.
 static enum cu_result unmap(uint64_t address, size_t bytes) {
   crowded_until_unmapped = false;
+  n_waits_before_unmapping = n_waits;
   return mprotect((void *)(uintptr_t)address, bytes, PROT_NONE) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 static enum cu_result release(uint64_t handle) {
   (void)handle;
   return CUDA_SUCCESS;
 }
+static bool lost; // the device is: nobody can wait for it
 static enum cu_result synchronize(void) {
-  return CUDA_SUCCESS;
+  n_waits++;
+  return lost ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
 }
 static enum cu_result stream_synchronize(CUstream stream) {
   (void)stream;
@@ -463,23 +469,169 @@ static void memory_of_the_warm_up(void **state) {
   teardown(&f);
 }
 
-// A graph that is captured uses its memory whenever it is replayed.
-static bool captures;
-static enum cu_result is_capturing(CUstream stream, int *capturing) {
-  (void)stream;
-  *capturing = captures;
+static uint64_t take_on(CUstream stream, size_t bytes) {
+  return (uint64_t)(uintptr_t)assay_lift_malloc((ssize_t)bytes, 0, stream);
+}
+
+static void free_on(CUstream stream, uint64_t address, size_t bytes) {
+  assay_lift_free((void *)(uintptr_t)address, (ssize_t)bytes, 0, stream);
+}
+
+static const CUstream stream_a = (CUstream)0x5000, stream_b = (CUstream)0x6000, stream_c = (CUstream)0x7000,
+                      of_thread = (CUstream)2;
+
+// What a stream freed comes after all that used it, so that it gets it again at once: a search for the fastest kernel
+// would have every wait in its times. Another stream waits for the device; nothing is unmapped before that is done.
+static void a_warm_up_does_not_wait(void **state) {
+  (void)state;
+  struct fixture f;
+  setup(&f);
+  lift->warming = true;
+  n_waits = 0;
+  uint64_t a = take_on(stream_a, 4 * N), b = take_on(stream_a, 4 * N);
+  for (int i = 0; i < 100; i++) {
+    free_on(stream_a, a, 4 * N);
+    assert_int_equal(take_on(stream_a, 4 * N), a);
+  }
+  free_on(stream_a, b, 4 * N);
+  uint64_t c = take_on(stream_a, 2 * N), d = take_on(stream_b, 2 * N);
+  assert_int_equal(n_waits, 0);
+  lost = true;
+  uint64_t e = take_on(stream_b, 4 * N); // where nobody can wait it is other memory
+  assert_true(e != b && n_waits == 1);
+  lost = false;
+  for (int i = 0; i < 2; i++) { // and it is that one's from then on
+    assert_int_equal(take_on(stream_b, 4 * N), b);
+    free_on(stream_b, b, 4 * N);
+  }
+  assert_int_equal(take_on(stream_b, 4 * N), b);
+  assert_int_equal(n_waits, 2);
+  free_on(stream_a, c, 2 * N);
+  free_on(stream_b, d, 2 * N);
+  assert_int_equal(take_on(stream_a, 2 * N), c); // its own before others'
+  assert_int_equal(n_waits, 2);
+  free_on(stream_a, c, 2 * N);
+  assert_int_equal(take_on(stream_c, 2 * N), d); // the device is waited for once, for all that was free then
+  assert_int_equal(take_on(stream_c, 2 * N), c);
+  assert_int_equal(n_waits, 3);
+  free_on(stream_c, d, 2 * N); // and no longer than that
+  free_on(stream_a, a, 4 * N);
+  assert_int_equal(take_on(stream_a, 2 * N), d);
+  assert_int_equal(n_waits, 4);
+  free_on(stream_a, d, 2 * N);
+  lost = crowded = true; // memory that may be in use does not go back
+  n_waits_before_unmapping = 0;
+  assert_int_equal(take_on(stream_a, 1 << 20), 0);
+  assert_int_equal(n_waits_before_unmapping, 0);
+  lost = false;
+  assert_int_equal(take_on(stream_a, 1 << 20), 0);
+  assert_int_equal(n_waits_before_unmapping, 6);
+  crowded = false;
+  free_on(stream_a, take_on(stream_a, (size_t)513 << 20), (size_t)513 << 20); // nor does what is much
+  assert_int_equal(n_waits_before_unmapping, 7);
+  teardown(&f);
+}
+
+// Nothing of the warm-up is at work, and nothing that it freed is left, when something is looked at or recorded.
+static void the_warm_up_ends_with_a_wait(void **state) {
+  (void)state;
+  for (int look = 0; look < 2; look++) {
+    struct fixture f;
+    setup(&f);
+    lift->warming = true;
+    n_waits = n_waits_before_unmapping = 0;
+    uint64_t a = take_and_free(4 * N);
+    assert_int_equal(n_waits, 0);
+    if (look)
+      assay_lift_look(1);
+    else
+      assay_lift_begin(0);
+    assert_true(n_waits > 0 && n_waits_before_unmapping > 0);
+    assert_int_equal(lift->memory.n_allocations, 0);
+    assert_int_not_equal(take(4 * N), a);
+    n_waits = 0;
+    free_on(NULL, take(512), 512); // from then on what is freed goes back
+    assert_int_equal(n_waits, 1);
+    assert_int_equal(n_waits_before_unmapping, 1);
+    if (!look)
+      assert_null(assay_lift_end());
+    teardown(&f);
+  }
+}
+
+// Where the order of one stream does not tell when memory is free, everybody waits.
+static void memory_of_several_streams(void **state) {
+  (void)state;
+  enum { RECORDED, FREED, GONE, GONE_BEFORE, OF_THREAD, OWN, WAYS };
+  for (int way = RECORDED; way < WAYS; way++) {
+    struct fixture f;
+    const CUstream stream = way == OF_THREAD ? of_thread : stream_a;
+    const struct call_stream_end end = {stream_a};
+    setup(&f);
+    lift->warming = true;
+    n_waits = 0;
+    uint64_t a = take_on(stream, 4 * N);
+    if (way == RECORDED || way == OWN)
+      assay_lift_record_stream((void *)(uintptr_t)(a + 8), way == OWN ? stream_a : stream_b);
+    if (way == GONE_BEFORE)
+      call("cuStreamDestroy_v2", &end, NULL);
+    free_on(way == FREED ? stream_b : stream, a, 4 * N);
+    if (way == GONE)
+      call("cuStreamDestroy_v2", &end, NULL);
+    assert_int_equal(n_waits, 0);
+    assert_int_equal(take_on(stream, 4 * N), a); // of a stream that is gone another one has the handle
+    assert_int_equal(n_waits, way == OWN ? 0 : 1);
+    free_on(stream, a, 4 * N);
+    assert_int_equal(take_on(stream, 4 * N), a); // that one's, from here on
+    assert_int_equal(n_waits, way == OWN ? 0 : way == OF_THREAD ? 2 : 1);
+    teardown(&f);
+  }
+}
+
+// A graph that is captured uses its memory whenever it is replayed, on any stream. Meanwhile nobody may wait.
+static CUstream capturing; // NULL: none
+static enum cu_result is_capturing(CUstream stream, int *status) {
+  *status = stream && stream == capturing;
   return CUDA_SUCCESS;
 }
 static void memory_of_a_graph(void **state) {
   (void)state;
   struct fixture f;
+  struct call_begin {
+    CUstream stream;
+    int mode;
+  } begin = {stream_a, 0};
   setup(&f);
   lift->warming = true;
   lift->driver.cuStreamIsCapturing = is_capturing;
-  captures = true;
-  uint64_t of_graph = take_and_free(4 * N);
-  captures = false;
-  assert_int_not_equal(take_and_free(4 * N), of_graph);
+  uint64_t before = take_on(stream_a, 4 * N), other = take_on(stream_b, 4 * N),
+           much = take_on(stream_b, (size_t)513 << 20);
+  free_on(stream_a, before, 4 * N);
+  capturing = stream_a;
+  call("cuStreamBeginCapture_v2_ptsz", &begin, NULL);
+  n_waits = 0;
+  uint64_t of_graph = take_on(stream_a, 4 * N), output = take_on(stream_a, 4 * N), beside = take_on(stream_b, 4 * N);
+  assert_true(of_graph != before && output != before && beside != before);
+  free_on(stream_a, of_graph, 4 * N);
+  free_on(stream_b, other, 4 * N); // the graph may have it, too
+  free_on(stream_b, much, (size_t)513 << 20);
+  crowded = true;
+  assert_int_equal(take_on(stream_b, 1 << 20), 0);
+  crowded = false;
+  assert_int_equal(n_waits, 0);
+  capturing = NULL;
+  free_on(stream_a, output, 4 * N);
+  assert_int_equal(take_on(stream_a, 4 * N), before);
+  uint64_t fresh = take_on(stream_a, 4 * N);
+  assert_true(fresh != of_graph && fresh != output && fresh != other && fresh != beside);
+  assert_int_equal(n_waits, 0);
+  assert_int_equal(lift->streams.n_captures, 0);
+  capturing = stream_a;
+  call("cuStreamBeginCapture_v2_ptsz", &begin, NULL);
+  assert_int_equal(lift->streams.n_captures, 1);
+  call("cuStreamDestroy_v2", &(struct call_stream_end){stream_a}, NULL); // nobody may ask about it any more
+  assert_int_equal(lift->streams.n_captures, 0);
+  capturing = NULL;
   teardown(&f);
 }
 
@@ -1471,6 +1623,9 @@ int main(void) {
       cmocka_unit_test(workspaces),
       cmocka_unit_test(shares),
       cmocka_unit_test(memory_of_the_warm_up),
+      cmocka_unit_test(a_warm_up_does_not_wait),
+      cmocka_unit_test(the_warm_up_ends_with_a_wait),
+      cmocka_unit_test(memory_of_several_streams),
       cmocka_unit_test(memory_of_a_graph),
       cmocka_unit_test(a_search_before_the_recording),
   };
