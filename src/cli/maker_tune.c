@@ -20,10 +20,10 @@ static bool takes(const char *source, size_t n) {
 }
 
 // A folder of its own for every shape and seed: names of configurations are the same for all.
-static enum assay_status make_folder(const struct maker_request *r, int seed, char *folder, size_t size,
+static enum assay_status make_folder(const struct maker_request *r, uint64_t seed, char *folder, size_t size,
                                      struct assay_error *err) {
   char text[512], hash[HASH_HEX_BYTES];
-  snprintf(text, sizeof text, "%.200s %.200s %d", r->task_name, r->workload, seed);
+  snprintf(text, sizeof text, "%.200s %.200s %llu", r->task_name, r->workload, (unsigned long long)seed);
   hash_sha256_hex(text, strlen(text), hash);
   snprintf(folder, size, "%s/%.12s", r->folder, hash);
   return file_make_folders(folder, err);
@@ -34,14 +34,16 @@ static char *command_of(void *arg, const struct assay_judge_options *o, const st
   return cli_repeat_command(r->judging, r->task_name, o->candidate, v);
 }
 
-// Tunes in the order of a seed. The candidate is that of the first: further ones show how much a search depends on it.
-static enum assay_status run_tuner(const struct maker_request *r, const char *file, int seed,
+// Tunes in the nth order from the run's seed on. The candidate is that of the first: further ones show how much a
+// search depends on it.
+static enum assay_status run_tuner(const struct maker_request *r, const char *file, int nth,
                                    struct maker_candidate *out, struct assay_error *err) {
   struct tuner_result result;
   char folder[4096], run[1024];
+  const uint64_t first = r->judging->options.seed, seed = (first ? first : 1) + (uint64_t)nth - 1;
   snprintf(run, sizeof run, "%.800s, tuning", r->maker_run);
-  if (seed > 1)
-    snprintf(run + strlen(run), sizeof run - strlen(run), " %d", seed);
+  if (nth > 1)
+    snprintf(run + strlen(run), sizeof run - strlen(run), " %d", nth);
   const struct tuner_options o = {.store = r->store,
                                   .run = run,
                                   .task_name = r->task_name,
@@ -52,7 +54,7 @@ static enum assay_status run_tuner(const struct maker_request *r, const char *fi
                                   .give_up = 1.5,
                                   .finalists =
                                       1, // its time is the candidate's: the least of several would be a lucky one
-                                  .seed = (uint64_t)seed,
+                                  .seed = seed,
                                   .retime = r->retime,
                                   .stop = r->stop,
                                   .command = command_of,
@@ -62,7 +64,7 @@ static enum assay_status run_tuner(const struct maker_request *r, const char *fi
     status = cli_use_candidate(r->judging, file, true, err);
   if (!status)
     status = tuner_run(&o, &result, err);
-  if (status || seed > 1)
+  if (status || nth > 1)
     return status;
   out->making_s = (double)result.spent_ns / 1e9;
   out->verdict = result.verdict;
@@ -88,8 +90,8 @@ static enum assay_status yield(const struct maker_request *r, struct maker_candi
     return ASSAY_OK;
   }
   enum assay_status status = run_tuner(r, file, 1, out, err);
-  for (int seed = 2; seed <= r->seeds && !status && !atomic_load(r->stop); seed++)
-    status = run_tuner(r, file, seed, out, err);
+  for (int nth = 2; nth <= r->seeds && !status && !atomic_load(r->stop); nth++)
+    status = run_tuner(r, file, nth, out, err);
   return status;
 }
 

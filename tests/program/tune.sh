@@ -152,6 +152,19 @@ compared() { # compared RUN [OPTION]: whether a trial was
 }
 expect 0 "^\(0,\)$" compared beside
 expect 0 "^\(1,\)$" compared anew --retime
+# A comparison's seed is its tuner's, too, and further orders are those of the seeds after it.
+order() { # order RUN [OPTION...]: the configurations as they were tried
+  "$assay" compare $task --with "tune:$source/tests/tuning/matmul.c" --workload ragged1 --threads 2 --no-probes --checks 1 --run "$@" >/dev/null 2>&1
+  sqlite "$ASSAY_STORE" "SELECT configuration FROM trial WHERE run LIKE ? || ',%' ORDER BY run, number" "$1" >"$work/order.$1"
+}
+order unseeded
+order first --seed 1
+order second --seed 2
+order both --tuning-seeds 2
+expect 0 "are identical" diff -sq "$work/order.unseeded" "$work/order.first"
+expect 1 "differ" diff -sq "$work/order.first" "$work/order.second"
+echo "$(cat "$work/order.first") $(cat "$work/order.second")" >"$work/order.expected"
+expect 0 "are identical" diff -sq "$work/order.expected" "$work/order.both"
 # The finalists' inputs do not, or a kernel could be made for them: their seeds are never the search's.
 for run in one three; do sqlite "$ASSAY_STORE" "SELECT seed FROM verdict WHERE run = ? LIMIT 1" $run >"$work/seed.$run"; done
 "${tune[@]}" --trials 4 --run again --parallel 2 >/dev/null 2>&1
