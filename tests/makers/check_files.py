@@ -16,6 +16,8 @@ import re
 import subprocess
 import sys
 import tempfile
+import types
+from unittest import mock
 
 assay, root = sys.argv[1:]
 tasks = {row["task"] for row in json.loads(subprocess.run([assay, "tasks", "fusedops", "--json"], check=True,
@@ -52,21 +54,26 @@ def look_at(path, tool):
     return named
 
 
-def printed_log(log):
-    """What the text below a Helion kernel prints once its call has returned, whose search wrote this log."""
+def printed_log(log, picked=None, seconds=0.0):
+    """What the text below a Helion kernel prints once its call has returned, whose search wrote this log, took so many seconds
+    and picked this configuration."""
     with open(os.path.join(root, "src/cli/helion_log.py"), encoding="utf-8") as file:
         text = file.read()
 
     class ModelNew:
         def forward(self, x):
+            clock[0] += seconds
             return 2 * x
+    clock = [100.0]
+    kernel = types.SimpleNamespace(_bound_kernels={0: types.SimpleNamespace(_config=picked)})
     out = io.StringIO()
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(out):
-        exec(compile(text, "helion_log.py", "exec"), {"ModelNew": ModelNew})
+        exec(compile(text, "helion_log.py", "exec"), {"ModelNew": ModelNew, "kernel": kernel})
         os.environ["HELION_AUTOTUNE_LOG"] = os.path.join(folder, "search")
         with open(os.path.join(folder, "search.csv"), "w", encoding="utf-8") as file:
             file.write(log)
-        check([ModelNew().forward(x) for x in (3, 4)] == [6, 8], "helion_log.py", "changes what a call returns")
+        with mock.patch("time.monotonic", lambda: clock[0]):
+            check([ModelNew().forward(x) for x in (3, 4)] == [6, 8], "helion_log.py", "changes what a call returns")
         check(os.listdir(folder) == [], "helion_log.py", "leaves the log, which the next call would print again")
     return out.getvalue()
 
@@ -82,7 +89,15 @@ def look_at_logs():
                 ("r2", "4.00", "ok", "Config(block_sizes=[128], "),
                 ("r2", "4.00", "chosen", "Config(block_sizes=[128], ")]
     check(told == expected, "helion_two.csv", f"is told as {told}")
-    head, config = "run_id,timestamp_s,config_id,generation,status,perf_ms,compile_time_s,config\n", "x" * 400
+    # What the search picked in the end, whatever its rows say, and when that was.
+    head, slower = "run_id,timestamp_s,config_id,generation,status,perf_ms,compile_time_s,config\n", "Config(block_sizes=[32])"
+    one = head + f'r,1.00,a,0,ok,0.5,0.1,Config(block_sizes=[16])\nr,2.00,b,0,ok,0.6,0.1,{slower}\n'
+    for picked, seconds, last in ((slower, 40.25, ["r", "40.25", "chosen", "0.6", "0.1", slower]),
+                                  (None, 0.5, ["r", "2.00", "chosen", "0.5", "0.1", "Config(block_sizes=[16])"]),
+                                  ("Config()", 3, ["r", "3.00", "chosen", "0.5", "0.1", "Config(block_sizes=[16])"])):
+        told = list(csv.reader(printed_log(one, picked, seconds).splitlines()))
+        check([row for row in told if row][-1] == last, "a search", f"ends with {told[-1]}")
+    config = "x" * 400
     rows = [f'{"c" * 64},{i}.50,{i:016x},1,{status},{time},0.25,"Config({config})"\n' for i in range(1500)
             for status, time in (("started", ""), ("ok", f"{2 - (i % 50 == 0) * i / 1000:.6f}"))]
     text = printed_log(head + "".join(rows))
