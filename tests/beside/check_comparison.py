@@ -171,6 +171,27 @@ class Comparison(unittest.TestCase):
         self.assertEqual(makers.gpu_of("NVIDIA H100 80GB HBM3, driver 580.159.04"), "H100")
         self.assertEqual(makers.gpu_of("NVIDIA H200, driver 580.159.04"), "H200")
 
+    def test_tuners_do_a_seed_whole(self):
+        write(os.path.join(self.programs, "assay"), MAKERS)
+        environment = {**os.environ, "CALLS": self.calls, "ASSAY_PYTHON": sys.executable}
+        environment.pop("PARTS", None)
+        subprocess.run([os.path.join(ROOT, "bench/gpu/tuners.sh"), self.programs, self.out, "600"], check=True, env=environment,
+                       capture_output=True)
+        asked = [c for c in self.called() if c[0] == "compare"]
+        value = lambda c, option: c[c.index(option) + 1] if option in c else None  # noqa: E731
+        self.assertEqual([value(c, "--run") for c in asked],
+                         [run for run in ("seed1", "seed2", "seed3", "again2", "again3") for _ in range(5)])
+        self.assertEqual([value(c, "--seed") for c in asked], [s for s in ("1", "2", "3", None, None) for _ in range(5)])
+        self.assertEqual(len({(c[1], value(c, "--workload")) for c in asked}), 5)
+        for c in asked:  # what a seed means nothing to is asked first, and repeated last
+            run, makers_asked = value(c, "--run"), value(c, "--with").split(",")
+            self.assertEqual("tune:kernels/fusedops" in makers_asked, run.startswith("seed"))
+            self.assertEqual("triton" in makers_asked and "max-autotune" in makers_asked, run not in ("seed2", "seed3"))
+            self.assertIn(value(c, "--workload"), fusedops_kernels.read_workloads(c[1]))
+            kernel = os.path.join(ROOT, "kernels/fusedops", os.path.basename(c[1]) + ".cu")
+            with open(kernel, encoding="utf-8") as file:
+                self.assertIn("// assay: tune", file.read())
+
     def test_what_is_wrong_is_said(self):
         for arguments, why in (([self.programs, self.out, "--only", "default"], "there is no part default"),
                                ([self.scripts, self.out], "build it first"),
