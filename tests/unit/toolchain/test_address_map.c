@@ -466,6 +466,45 @@ static void no_memory(void **state) {
   address_map_release(&m);
 }
 
+// What was freed while warming up: its own stream has it first, then who waits for it, and others' memory nobody has
+// so.
+static void kept_memory(void **state) {
+  (void)state;
+  enum { A = 0x5000, B = 0x6000 };
+  struct address_map m;
+  setup(&m);
+  for (size_t i = 0; i < 4; i++) {
+    struct allocation *a = add_own(&m, i == 3 ? 512 : 4096, 0);
+    a->stream = i == 1 ? B : A;
+    a->life = ALLOCATION_KEPT;
+  }
+  assert_non_null(add_foreign(&m, ELSEWHERE, 8192));
+  assert_int_equal(address_map_kept_bytes(&m), 3 * 4096 + 512);
+  assert_ptr_equal(address_map_find_kept(&m, 4096, A), &m.allocations[2]); // the latest
+  assert_ptr_equal(address_map_find_kept(&m, 4096, B), &m.allocations[1]);
+  assert_ptr_equal(address_map_find_kept(&m, 512, B), &m.allocations[3]);
+  assert_false(allocation_is_ordered(&m.allocations[3], B));
+  assert_null(address_map_find_kept(&m, 8192, A));
+  allocation_note_stream(&m.allocations[0], A); // its own
+  allocation_note_stream(&m.allocations[2], B);
+  assert_ptr_equal(address_map_find_kept(&m, 4096, A), &m.allocations[0]);
+  address_map_stream_gone(&m, B);
+  assert_false(allocation_is_ordered(&m.allocations[1], B));
+  assert_true(allocation_is_ordered(&m.allocations[3], A));
+  m.allocations[0].life = ALLOCATION_NEW;
+  address_map_settle(&m);
+  for (size_t i = 0; i < 4; i++) // what lives is in use again
+    assert_int_equal(allocation_is_ordered(&m.allocations[i], B), i != 0);
+  allocation_note_stream(&m.allocations[3], B);
+  assert_int_equal(m.allocations[3].order, ALLOCATION_OF_ANYBODY);
+  m.allocations[0].order = ALLOCATION_OF_GRAPH;
+  address_map_stream_gone(&m, A);
+  allocation_note_stream(&m.allocations[0], B);
+  assert_int_equal(m.allocations[0].order, ALLOCATION_OF_GRAPH);
+  assert_int_equal(forget(&m), 3);
+  address_map_release(&m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(nothing_is_there),
@@ -485,6 +524,7 @@ int main(void) {
       cmocka_unit_test(workload_after_workload),
       cmocka_unit_test(many),
       cmocka_unit_test(no_memory),
+      cmocka_unit_test(kept_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
