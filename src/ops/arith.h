@@ -107,6 +107,13 @@ static inline void noise_skip(struct noise *n, int64_t numbers) {
   n->state += (uint64_t)numbers * 0x9E3779B97F4A7C15u;
 }
 
+// A source of its own for part `index` of what this one is for, so that parts may be drawn in any order. The caller
+// takes a number from `n` afterwards, or what follows would have the same sources.
+static inline struct noise noise_part(const struct noise *n, uint64_t index) {
+  return (struct noise){.state = rng_mix64(n->state ^ (index * 0xD1342543DE82EF95u + 0x9FB21C651E98DF25u)),
+                        .flip = n->flip};
+}
+
 static inline uint64_t noise_next(struct noise *n) {
   noise_skip(n, 1);
   uint64_t x = n->state;

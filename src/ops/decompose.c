@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ops/families.h"
+#include "ops/gemm.h"
 #include "ops/loops.h"
 #include "ops/pytorch.h"
 #include "ops/spectral.h"
@@ -52,20 +53,16 @@ static void add_noise(struct matrix *x, double *y, int64_t n, double size) {
 
 // ---- Q R
 
-// The upper triangle of the column-major f, and in a contract pass errors in the size of its columns.
-static void put_triangle(struct matrix *x, const double *f, double *r) {
-  const int m = x->m, n = x->n, k = x->least;
+// Errors in the size of the columns of the triangle.
+static void move_triangle(struct matrix *x, double *r) {
+  const int n = x->n, k = x->least;
   const double unit = matrix_unit(x) / sqrt(k > 0 ? k : 1);
-  for (int j = 0; j < n; j++) {
+  for (int j = 0; j < n && unit > 0 && r; j++) {
     double squares = 0;
     for (int i = 0; i < k && i <= j; i++)
-      squares += f[(int64_t)j * m + i] * f[(int64_t)j * m + i];
-    for (int i = 0; i < k; i++) {
-      double *at = &r[(int64_t)i * n + j];
-      *at = i <= j ? f[(int64_t)j * m + i] : 0;
-      if (i <= j && unit > 0)
-        *at += unit * sqrt(squares) * noise_normal(x->noise);
-    }
+      squares += r[(int64_t)i * n + j] * r[(int64_t)i * n + j];
+    for (int i = 0; i < k && i <= j; i++)
+      r[(int64_t)i * n + j] += unit * sqrt(squares) * noise_normal(x->noise);
   }
 }
 
@@ -74,54 +71,97 @@ static void put_triangle(struct matrix *x, const double *f, double *r) {
 static bool turn_columns(struct matrix *x, double *q) {
   const int m = x->m, k = x->least;
   const double size = matrix_unit(x) / sqrt(k);
+  const struct arith exact = {.exact = true};
   double *f = matrix_doubles(x, k, k), *turned = matrix_doubles(x, m, k);
   if (!f || !turned)
     return false;
   add_noise(x, f, (int64_t)k * k, size);
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, k, k, 1, q, k, f, k, 0, turned, k);
+  const struct gemm_batch product = {
+      .g = {.m = m, .n = k, .k = k, .a = q, .b = f, .a_row = k, .a_col = 1, .b_row = k, .b_col = 1},
+      .count = 1,
+      .c = turned,
+      .arith = &exact,
+      .threads = x->threads};
+  if (gemm_run(&product, NULL))
+    return false;
   for (int64_t i = 0; i < (int64_t)m * k; i++)
     q[i] += turned[i];
   return true;
 }
 
-static bool qr(struct matrix *x) {
+static bool qr_exact(struct matrix *x) {
   const int m = x->m, n = x->n, k = x->least, work_n = 64 * (n + k) + 1;
   int info = 0;
   double *f = matrix_doubles(x, m, n > k ? n : k), *tau = matrix_doubles(x, 1, k), *work = matrix_doubles(x, 1, work_n);
   if (!f || !tau || !work)
     return false;
-  if (!is_finite(x))
-    return give_nothing(x);
   for (int i = 0; i < m; i++)
     for (int j = 0; j < n; j++)
       f[(int64_t)j * m + i] = x->a[(int64_t)i * n + j];
   dgeqrf_(&m, &n, f, &m, tau, work, &work_n, &info);
-  if (x->y[1])
-    put_triangle(x, f, x->y[1]);
+  for (int i = 0; i < k && x->y[1]; i++)
+    for (int j = 0; j < n; j++)
+      x->y[1][(int64_t)i * n + j] = i <= j ? f[(int64_t)j * m + i] : 0;
   dorgqr_(&m, &k, &k, f, &m, tau, work, &work_n, &info);
   for (int i = 0; i < m && x->y[0]; i++)
     for (int j = 0; j < k; j++)
       x->y[0][(int64_t)i * k + j] = f[(int64_t)j * m + i];
-  const bool exact = x->c->arith.exact || !x->y[0];
-  add_noise(x, x->y[0], (int64_t)m * k, matrix_unit(x) / sqrt(m));
-  return info == 0 && (exact || turn_columns(x, x->y[0]));
+  return info == 0;
+}
+
+// Whether the exact pass made all outputs; they are copied then.
+static bool copy_known(struct matrix *x, const int64_t *elements, int n) {
+  for (int o = 0; o < n; o++)
+    if (x->y[o] && !x->known[o])
+      return false;
+  for (int o = 0; o < n; o++)
+    if (x->y[o])
+      memcpy(x->y[o], x->known[o], (size_t)elements[o] * sizeof *x->y[o]);
+  return true;
+}
+
+static bool qr(struct matrix *x) {
+  const int64_t m = x->m, n = x->n, k = x->least;
+  const int64_t elements[] = {m * k, k * n};
+  if (!is_finite(x))
+    return give_nothing(x);
+  if (!copy_known(x, elements, 2) && !qr_exact(x))
+    return false;
+  if (x->c->arith.exact)
+    return true;
+  move_triangle(x, x->y[1]);
+  if (!x->y[0])
+    return true;
+  add_noise(x, x->y[0], m * k, matrix_unit(x) / sqrt((double)m));
+  return turn_columns(x, x->y[0]);
 }
 
 // ---- U S V'
 
 // LAPACK's matrix is the transposed one: its V' is our U, its U our V', in the same memory.
-static bool svd(struct matrix *x) {
+static bool svd_exact(struct matrix *x, double *u, double *s, double *v) {
   const int m = x->m, n = x->n, k = x->least, work_n = 8 * k * k + 64 * (m + n) + 64;
   int info = 0;
-  double squares = 0, unit = 2 * matrix_unit(x); // of more rotations than other decompositions take
-  double *work = matrix_doubles(x, 1, work_n), *s = x->y[1] ? x->y[1] : matrix_doubles(x, 1, k);
-  double *u = x->y[0] ? x->y[0] : matrix_doubles(x, m, m), *v = x->y[2] ? x->y[2] : matrix_doubles(x, n, n);
+  double *work = matrix_doubles(x, 1, work_n);
   int *iwork = matrix_ints(x, 8 * (int64_t)k);
-  if (!work || !s || !u || !v || !iwork)
+  if (!work || !iwork)
+    return false;
+  dgesdd_("A", &n, &m, x->a, &n, s, v, &n, u, &m, work, &work_n, iwork, &info);
+  return info == 0;
+}
+
+static bool svd(struct matrix *x) {
+  const int m = x->m, n = x->n, k = x->least;
+  const int64_t elements[] = {(int64_t)m * m, k, (int64_t)n * n};
+  double squares = 0, unit = 2 * matrix_unit(x); // of more rotations than other decompositions take
+  double *s = x->y[1] ? x->y[1] : matrix_doubles(x, 1, k);
+  double *u = x->y[0] ? x->y[0] : matrix_doubles(x, m, m), *v = x->y[2] ? x->y[2] : matrix_doubles(x, n, n);
+  if (!s || !u || !v)
     return false;
   if (!is_finite(x))
     return give_nothing(x);
-  dgesdd_("A", &n, &m, x->a, &n, s, v, &n, u, &m, work, &work_n, iwork, &info);
+  if (!(x->y[1] && copy_known(x, elements, 3)) && !svd_exact(x, u, s, v))
+    return false;
   for (int i = 0; i < k; i++)
     squares += s[i] * s[i];
   // Rotation after rotation errs in the values' direction; independent errors are as large in all of them.
@@ -131,7 +171,7 @@ static bool svd(struct matrix *x) {
     s[i] = unit > 0 ? fabs(common * s[i] + each * noise_normal(x->noise)) : s[i];
   add_noise(x, u, (int64_t)m * m, unit / sqrt(m));
   add_noise(x, v, (int64_t)n * n, unit / sqrt(n));
-  return info == 0;
+  return true;
 }
 
 // ---- eigenvalues and their vectors
@@ -297,10 +337,10 @@ static bool ldl_product(struct matrix *x) {
 }
 
 static enum assay_status qr_eval(struct op_eval *c, struct assay_error *err) {
-  return matrix_batch_run(c, qr, MATRIX_STAYS, err);
+  return matrix_batch_run(c, qr, MATRIX_SHARED, err);
 }
 static enum assay_status svd_eval(struct op_eval *c, struct assay_error *err) {
-  return matrix_batch_run(c, svd, MATRIX_STAYS, err);
+  return matrix_batch_run(c, svd, MATRIX_SHARED, err);
 }
 static enum assay_status eig_eval(struct op_eval *c, struct assay_error *err) {
   return matrix_batch_run(c, eig, MATRIX_STAYS, err);

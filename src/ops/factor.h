@@ -15,13 +15,23 @@
 #include <stdint.h>
 
 #include "ops/arith.h"
+#include "ops/blocked.h"
+
+// What all contract passes find alike of one matrix: the sum of the squared terms of every element of L U, exact ones,
+// and which row of A each of their rows is. The exact pass makes it for the others.
+struct factor_facts {
+  double *products; // NULL: not known
+  int *rows;
+  bool singular;
+};
+void factor_facts_release(struct factor_facts *facts);
 
 // PA = LU by partial pivoting.
 struct factor {
-  int n;
+  int n, threads;
   double *lu;                     // L below its unit diagonal, and U
-  double *squares;                // of the elements of lu, where errors are drawn
-  double *error, *products, *row; // scratch
+  double *squares;                // scratch
+  double *error, *products, *row; // scratch; products: as in factor_facts
   int *pivots, *rows;             // rows[i]: which row of A row i of the factors is
   bool singular;                  // a pivot is exactly zero; the factors are not to be used
   // By how much the errors drawn move a solution, relative to its size when all columns of the matrix are as long: 1
@@ -30,12 +40,19 @@ struct factor {
 };
 
 // ASSAY_ERR_NOMEM: false. Released also where it fails.
-bool factor_init(struct factor *f, int n);
+bool factor_init(struct factor *f, int n, int threads);
 void factor_release(struct factor *f);
 
-// Of the matrix whose element (i, j) is a[i * row + j * column].
-void factor_make(struct factor *f, const double *a, int64_t row, int64_t column, const struct arith *arith,
-                 struct noise *noise);
+// The matrix whose element (i, j) is a[i * row + j * column].
+struct factor_matrix {
+  const double *a;
+  int64_t row, column;
+  const struct factor_facts *facts; // of this matrix, and in this layout; NULL, or empty: found here
+};
+void factor_make(struct factor *f, const struct factor_matrix *m, const struct arith *arith, struct noise *noise);
+
+// The facts about exact factors. Without memory for them there are none.
+void factor_tell(struct factor *f, struct factor_facts *out);
 
 // Sets `rows` to what the pivots come to.
 void factor_rows(struct factor *f);
@@ -48,22 +65,30 @@ double factor_determinant(const struct factor *f, const struct arith *arith, str
 void factor_log_determinant(const struct factor *f, const struct arith *arith, struct noise *noise, double *sign,
                             double *log_size);
 
-// X in place of B, n rows and `columns` columns. scratch: 2 * n * columns doubles.
-void factor_solve(const struct factor *f, int columns, double *x, double *scratch, const struct arith *arith,
+// X in place of B, n rows and `columns` columns. scratch: 2 * n * columns doubles. False: no memory.
+bool factor_solve(const struct factor *f, int columns, double *x, double *scratch, const struct arith *arith,
                   struct noise *noise);
 
 // A triangular system.
 struct triangle {
-  int n;
-  const double *t, *squares; // squares: of the elements of t; NULL in an exact pass
-  bool upper, unit;          // unit: the diagonal counts as ones and is not read
+  struct blocked_triangle of;
+  int threads;
 };
-void triangle_solve(const struct triangle *t, int columns, double *x, double *scratch, const struct arith *arith,
+bool triangle_solve(const struct triangle *t, int columns, double *x, double *scratch, const struct arith *arith,
                     struct noise *noise);
 
-// The lower triangle L of A = L L', row-major in place of A, whose upper triangle is not read; zeros above. False where
-// A is not positive definite. scratch: 2 n^2 doubles.
-bool cholesky_make(int n, double *a, double *scratch, const struct arith *arith, struct noise *noise);
+// The lower triangle L of A = L L', row-major in place of A, whose upper triangle is not read; zeros above.
+struct cholesky {
+  int n, threads;
+  double *scratch;        // 2 n^2 doubles
+  const double *products; // what cholesky_tell found; NULL: found here
+};
+// False where A is not positive definite.
+bool cholesky_make(const struct cholesky *c, double *a, const struct arith *arith, struct noise *noise);
+
+// What all contract passes find alike of a matrix with this exact factor: the sum of the squared terms of every element
+// of L L'. base_free; NULL: no memory.
+double *cholesky_tell(int n, const double *l, int threads);
 
 // By how much longer than the least that these formulas give errors are drawn: other algorithms that are as good
 // (Gauss-Jordan, Householder's, cofactors of small matrices, other orders) err up to about twice as much. A factor of

@@ -28,7 +28,9 @@ enum { MOST = 1 << 15 }; // rows
 // One thread's part of a batch: the matrix at hand.
 struct place {
   const struct op_eval *c;
-  int n, columns;
+  int n, columns, threads;
+  bool failed;       // for lack of memory
+  struct kept *kept; // what the passes share; NULL: nothing
   struct factor factor;
   double *x, *scratch; // n * columns, and twice that
   struct noise noise;
@@ -36,33 +38,71 @@ struct place {
 
 typedef void matrix_fn(struct place *p, int64_t at);
 
+// What an operator needs: nothing, Cholesky's factor, PA = LU, or that of the transposed matrix, too.
+enum factors { FACTORS_NONE, FACTORS_CHOLESKY, FACTORS_STRAIGHT, FACTORS_TURNED };
+
+// What the passes share of each matrix (op_memo). Two layouts of one: see is_turned.
+struct kept {
+  int64_t count;
+  struct kept_matrix {
+    struct factor_facts facts[2];
+    double *products; // of Cholesky's factor
+  } of[];
+};
+
+static void drop_kept(void *arg) {
+  struct kept *k = arg;
+  for (int64_t i = 0; i < k->count; i++) {
+    factor_facts_release(&k->of[i].facts[0]);
+    factor_facts_release(&k->of[i].facts[1]);
+    base_free(k->of[i].products);
+  }
+  base_free(k);
+}
+
+// In the exact pass new; without memory for it nothing is shared.
+static struct kept *find_kept(const struct op_eval *c, int64_t count) {
+  if (c->memo && c->arith.exact && !c->memo->kept) {
+    struct kept *k = base_calloc(1, sizeof *k + (size_t)count * sizeof k->of[0]);
+    if (k)
+      k->count = count;
+    *c->memo = (struct op_memo){.kept = k, .drop = drop_kept};
+  }
+  return c->memo ? c->memo->kept : NULL;
+}
+
 struct batch {
   const struct op_eval *c;
   matrix_fn *each;
-  int n, columns;     // columns: of the right-hand side
-  bool factors;       // PA = LU is wanted
+  int n, columns, threads; // columns: of the right-hand side; threads: for one matrix
+  enum factors factors;
+  struct kept *kept;
   atomic_bool failed; // for lack of memory
 };
 
+static void tell_turned(struct place *p, int64_t at);
+
 static void batch_range(void *arg, int64_t begin, int64_t end) {
   struct batch *b = arg;
-  struct place p = {.c = b->c, .n = b->n, .columns = b->columns};
+  struct place p = {.c = b->c, .n = b->n, .columns = b->columns, .threads = b->threads, .kept = b->kept};
   size_t all = (size_t)p.n * (size_t)p.columns;
   double *memory = base_alloc((3 * all + 1) * sizeof *memory);
-  bool made = memory && (!b->factors || factor_init(&p.factor, p.n));
+  bool made = memory && (b->factors < FACTORS_STRAIGHT || factor_init(&p.factor, p.n, p.threads));
   p.x = memory;
   p.scratch = memory + all;
   for (int64_t i = begin; i < end && made; i++) {
     p.noise = noise_at(b->c->arith.key, (uint64_t)i);
     b->each(&p, i);
+    if (p.kept && b->c->arith.exact && b->factors == FACTORS_TURNED)
+      tell_turned(&p, i);
   }
-  if (!made)
+  if (!made || p.failed)
     b->failed = true;
   factor_release(&p.factor);
   base_free(memory);
 }
 
-static enum assay_status batch_run(struct op_eval *c, matrix_fn *each, bool factors, struct assay_error *err) {
+static enum assay_status batch_run(struct op_eval *c, matrix_fn *each, enum factors factors, struct assay_error *err) {
   const struct shape *a = &c->in[0]->shape, *last = &c->in[c->n_in - 1]->shape;
   struct batch b = {.c = c,
                     .each = each,
@@ -74,6 +114,8 @@ static enum assay_status batch_run(struct op_eval *c, matrix_fn *each, bool fact
   for (int d = 0; d + 2 < a->rank; d++)
     count *= a->dims[d];
   double work = (double)b.n * b.n * ((double)b.n + b.columns) + 1;
+  b.threads = count < c->threads ? (int)(c->threads / (count > 0 ? count : 1)) : 1;
+  b.kept = factors == FACTORS_NONE ? NULL : find_kept(c, count);
   openblas_set_num_threads(1); // see ops/gemm.h
   parallel_for(c->threads, count, 1 + (int64_t)(1e6 / work), batch_range, &b);
   return b.failed ? error_nomem(err, "matrices") : ASSAY_OK;
@@ -105,8 +147,30 @@ static bool is_turned(struct place *p) {
   return !p->c->arith.exact && noise_next(&p->noise) >> 63;
 }
 
+static struct factor_matrix matrix_of(const struct place *p, int64_t at, bool turned) {
+  return (struct factor_matrix){.a = matrix(p, at),
+                                .row = turned ? 1 : p->n,
+                                .column = turned ? p->n : 1,
+                                .facts = p->kept ? &p->kept->of[at].facts[turned] : NULL};
+}
+
 static void decompose(struct place *p, int64_t at, bool turned) {
-  factor_make(&p->factor, matrix(p, at), turned ? 1 : p->n, turned ? p->n : 1, &p->c->arith, &p->noise);
+  const struct arith *arith = &p->c->arith;
+  const struct factor_matrix m = matrix_of(p, at, turned);
+  factor_make(&p->factor, &m, arith, &p->noise);
+  if (arith->exact && p->kept)
+    factor_tell(&p->factor, &p->kept->of[at].facts[turned]);
+}
+
+// After the exact factors: those of the transposed matrix, for the passes that have it.
+static void tell_turned(struct place *p, int64_t at) {
+  decompose(p, at, true);
+}
+
+static void solve(struct place *p) {
+  const bool solved =
+      p->factor.singular || factor_solve(&p->factor, p->columns, p->x, p->scratch, &p->c->arith, &p->noise);
+  p->failed = p->failed || !solved;
 }
 
 static void inverse_each(struct place *p, int64_t at) {
@@ -116,8 +180,7 @@ static void inverse_each(struct place *p, int64_t at) {
   memset(p->x, 0, n * n * sizeof *p->x);
   for (size_t i = 0; i < n; i++)
     p->x[i * n + i] = 1;
-  if (!p->factor.singular)
-    factor_solve(&p->factor, p->n, p->x, p->scratch, &p->c->arith, &p->noise);
+  solve(p);
   put(p, p->x, p->c->out[0].f64 + at * p->n * p->n, turned ? 1 : p->n, turned ? p->n : 1);
 }
 
@@ -132,41 +195,40 @@ static void load_right(struct place *p, int64_t at) {
 static void solve_each(struct place *p, int64_t at) {
   decompose(p, at, false);
   load_right(p, at);
-  if (!p->factor.singular)
-    factor_solve(&p->factor, p->columns, p->x, p->scratch, &p->c->arith, &p->noise);
+  solve(p);
   put(p, p->x, p->c->out[0].f64 + at * p->n * p->columns, p->columns, 1);
 }
 
-// The triangle is read in the factor's memory, as columns.
 static void triangular_each(struct place *p, int64_t at) {
   const struct node *node = p->c->node;
   const double *a = matrix(p, at);
   size_t n = (size_t)p->n;
-  struct triangle t = {.n = p->n,
-                       .t = p->factor.lu,
-                       .squares = p->factor.squares,
-                       .upper = node_int(node, "upper", 0) != 0,
-                       .unit = node_int(node, "unit", 0) != 0};
+  struct triangle t = {.of = {.n = p->n,
+                              .t = a,
+                              .by_rows = true,
+                              .upper = node_int(node, "upper", 0) != 0,
+                              .unit = node_int(node, "unit", 0) != 0},
+                       .threads = p->threads};
   p->factor.singular = false;
-  for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j < n; j++) {
-      double v = a[i * n + j];
-      p->factor.lu[j * n + i] = v;
-      p->factor.squares[j * n + i] = v * v;
-      p->factor.singular = p->factor.singular || (i == j && v == 0 && !t.unit);
-    }
+  for (size_t i = 0; i < n && !t.of.unit; i++)
+    p->factor.singular = p->factor.singular || a[i * n + i] == 0;
   load_right(p, at);
-  if (!p->factor.singular)
-    triangle_solve(&t, p->columns, p->x, p->scratch, &p->c->arith, &p->noise);
+  const bool solved = p->factor.singular || triangle_solve(&t, p->columns, p->x, p->scratch, &p->c->arith, &p->noise);
+  p->failed = p->failed || !solved;
   put(p, p->x, p->c->out[0].f64 + at * p->n * p->columns, p->columns, 1);
 }
 
 static void cholesky_each(struct place *p, int64_t at) {
   const struct arith *arith = &p->c->arith;
+  struct kept_matrix *kept = p->kept ? &p->kept->of[at] : NULL;
+  const struct cholesky c = {
+      .n = p->n, .threads = p->threads, .scratch = p->scratch, .products = kept ? kept->products : NULL};
   size_t all = (size_t)p->n * (size_t)p->n;
   double *y = p->c->out[0].f64 + (size_t)at * all;
   memcpy(y, matrix(p, at), all * sizeof *y);
-  bool made = cholesky_make(p->n, y, p->scratch, arith, &p->noise);
+  bool made = cholesky_make(&c, y, arith, &p->noise);
+  if (made && arith->exact && kept)
+    kept->products = cholesky_tell(p->n, y, p->threads);
   for (size_t i = 0; i < all; i++)
     y[i] = made ? arith_round(arith, &p->noise, y[i]) : arith->exact ? (double)NAN : 0;
 }
@@ -214,25 +276,25 @@ static void factors_each(struct place *p, int64_t at) {
 }
 
 static enum assay_status inverse_eval(struct op_eval *c, struct assay_error *err) {
-  return batch_run(c, inverse_each, true, err);
+  return batch_run(c, inverse_each, FACTORS_TURNED, err);
 }
 static enum assay_status factors_eval(struct op_eval *c, struct assay_error *err) {
-  return batch_run(c, factors_each, true, err);
+  return batch_run(c, factors_each, FACTORS_STRAIGHT, err);
 }
 static enum assay_status solve_eval(struct op_eval *c, struct assay_error *err) {
-  return batch_run(c, solve_each, true, err);
+  return batch_run(c, solve_each, FACTORS_STRAIGHT, err);
 }
 static enum assay_status triangular_eval(struct op_eval *c, struct assay_error *err) {
-  return batch_run(c, triangular_each, true, err);
+  return batch_run(c, triangular_each, FACTORS_NONE, err);
 }
 static enum assay_status cholesky_eval(struct op_eval *c, struct assay_error *err) {
-  return batch_run(c, cholesky_each, false, err);
+  return batch_run(c, cholesky_each, FACTORS_CHOLESKY, err);
 }
 static enum assay_status determinant_eval(struct op_eval *c, struct assay_error *err) {
-  return batch_run(c, determinant_each, true, err);
+  return batch_run(c, determinant_each, FACTORS_TURNED, err);
 }
 static enum assay_status log_determinant_eval(struct op_eval *c, struct assay_error *err) {
-  return batch_run(c, log_determinant_each, true, err);
+  return batch_run(c, log_determinant_each, FACTORS_TURNED, err);
 }
 
 // ---- shapes

@@ -75,6 +75,18 @@ struct op_nested {
   } of[OP_NESTED];
 };
 
+// What an operator keeps of inputs that are the same in every pass of an answer. The exact pass is the first and alone,
+// and makes it; the others read it, maybe at once. An operator is free to keep nothing.
+struct op_memo {
+  void *kept; // NULL: nothing
+  void (*drop)(void *kept);
+};
+static inline void op_memo_release(struct op_memo *m) {
+  if (m->kept)
+    m->drop(m->kept);
+  m->kept = NULL;
+}
+
 // One evaluation. out[i].bits is allocated (not cleared) for outputs the node has, with inferred dtype and shape; it is
 // NULL for optional outputs left out.
 struct op_eval {
@@ -85,6 +97,7 @@ struct op_eval {
   struct arith arith; // exact or contract; arith.key is already derived for this node
   int threads;
   struct arena *scratch; // dropped after the node
+  struct op_memo *memo;  // NULL: no other pass has these inputs
   // Where not NULL, a contraction may leave output 0 exact in a contract pass and write the standard deviation of each
   // element's error here instead (sums have a closed form for it: arith_sum_variance); it then sets has_sigma.
   float *sigma;

@@ -141,11 +141,43 @@ static bool pseudo_inverse(struct matrix *x) {
 
 // ---- a batch
 
+// What the exact pass made, for contract passes that see the same matrix.
+struct kept {
+  double *y[MATRIX_OUTPUTS];
+};
+
+static void drop_kept(void *arg) {
+  struct kept *k = arg;
+  for (int o = 0; o < MATRIX_OUTPUTS; o++)
+    base_free(k->y[o]);
+  base_free(k);
+}
+
+// All or nothing; without memory for it there is nothing.
+static void keep_outputs(struct op_eval *c) {
+  struct kept *k = base_calloc(1, sizeof *k);
+  bool made = k != NULL;
+  for (int o = 0; o < c->n_out && made; o++) {
+    const size_t bytes = (size_t)shape_count(&c->out[o].shape) * sizeof *c->out[o].f64;
+    if (!dtype_is_float(c->out[o].dtype) || !c->out[o].f64)
+      continue;
+    k->y[o] = base_alloc(bytes + 1);
+    made = k->y[o] != NULL;
+    if (made)
+      memcpy(k->y[o], c->out[o].f64, bytes);
+  }
+  if (made)
+    *c->memo = (struct op_memo){.kept = k, .drop = drop_kept};
+  else if (k)
+    drop_kept(k);
+}
+
 struct batch {
   const struct op_eval *c;
   matrix_fn *each;
   enum matrix_move move;
-  int m, n;
+  const struct kept *kept;        // NULL: nothing
+  int m, n, threads;              // threads: for one matrix
   int64_t result[MATRIX_OUTPUTS]; // elements of each
   atomic_bool failed;
 };
@@ -157,12 +189,13 @@ static bool run_one(const struct batch *b, struct matrix *x) {
     const bool floating = dtype_is_float(c->out[o].dtype);
     x->y[o] = floating && c->out[o].f64 ? c->out[o].f64 + x->at * b->result[o] : NULL;
     x->whole[o] = !floating && c->out[o].i64 ? c->out[o].i64 + x->at * b->result[o] : NULL;
+    x->known[o] = b->kept && b->kept->y[o] ? b->kept->y[o] + x->at * b->result[o] : NULL;
   }
   x->a = matrix_doubles(x, b->m, b->n);
   if (!x->a)
     return false;
   memcpy(x->a, c->in[0]->f64 + (size_t)x->at * all, all * sizeof *x->a);
-  if (!c->arith.exact && b->move != MATRIX_STAYS)
+  if (!c->arith.exact && (b->move == MATRIX_MOVES || b->move == MATRIX_SYMMETRIC))
     move(x, b->move == MATRIX_SYMMETRIC);
   if (b->move == MATRIX_SYMMETRIC)
     mirror(x);
@@ -178,7 +211,13 @@ static void batch_range(void *arg, int64_t begin, int64_t end) {
   struct batch *b = arg;
   for (int64_t i = begin; i < end; i++) {
     struct noise noise = noise_at(b->c->arith.key, (uint64_t)i);
-    struct matrix x = {.c = b->c, .m = b->m, .n = b->n, .least = b->m < b->n ? b->m : b->n, .at = i, .noise = &noise};
+    struct matrix x = {.c = b->c,
+                       .m = b->m,
+                       .n = b->n,
+                       .least = b->m < b->n ? b->m : b->n,
+                       .threads = b->threads,
+                       .at = i,
+                       .noise = &noise};
     if (!run_one(b, &x))
       b->failed = true;
     arena_release(&x.arena);
@@ -198,8 +237,12 @@ enum assay_status matrix_batch_run(struct op_eval *c, matrix_fn *each, enum matr
     return ASSAY_OK;
   for (int o = 0; o < c->n_out; o++)
     b.result[o] = shape_count(&c->out[o].shape) / count;
+  b.threads = count < c->threads ? (int)(c->threads / count) : 1;
+  b.kept = c->memo && !c->arith.exact ? c->memo->kept : NULL;
   openblas_set_num_threads(1); // see ops/gemm.h
   parallel_for(c->threads, count, 1, batch_range, &b);
+  if (c->memo && c->arith.exact && move == MATRIX_SHARED && !b.failed)
+    keep_outputs(c);
   return b.failed ? error_nomem(err, "the decomposition of matrices") : ASSAY_OK;
 }
 

@@ -16,19 +16,21 @@ enum { MATRIX_OUTPUTS = 3, MATRIX_MOST = 8192 }; // rows and columns: beyond it 
 // One matrix of m rows and n columns at work, row-major: LAPACK sees it transposed.
 struct matrix {
   const struct op_eval *c;
-  int m, n, least;                // least: min(m, n)
-  int64_t at;                     // its number in the batch
-  double *a;                      // a copy of the matrix, moved in a contract pass where that is asked for
-  double *y[MATRIX_OUTPUTS];      // its part of floating outputs; NULL: an output of integers, or none
-  int64_t *whole[MATRIX_OUTPUTS]; // likewise of outputs of integers
+  int m, n, least;                     // least: min(m, n)
+  int threads;                         // for this matrix
+  const double *known[MATRIX_OUTPUTS]; // in a contract pass: what the exact one made, as y; NULL where unknown
+  int64_t at;                          // its number in the batch
+  double *a;                           // a copy of the matrix, moved in a contract pass where that is asked for
+  double *y[MATRIX_OUTPUTS];           // its part of floating outputs; NULL: an output of integers, or none
+  int64_t *whole[MATRIX_OUTPUTS];      // likewise of outputs of integers
   struct noise *noise;
   struct arena arena;
 };
 typedef bool matrix_fn(struct matrix *x); // false: no memory, or no convergence
 
 // How a contract pass moves the matrix before the function sees it: not at all, every element, or the lower triangle
-// and the upper one alike.
-enum matrix_move { MATRIX_STAYS, MATRIX_MOVES, MATRIX_SYMMETRIC };
+// and the upper one alike. MATRIX_SHARED: not at all, and it begins with the exact outputs (matrix.known).
+enum matrix_move { MATRIX_STAYS, MATRIX_MOVES, MATRIX_SYMMETRIC, MATRIX_SHARED };
 
 // Evaluates an operator matrix by matrix. Floating outputs are rounded afterwards.
 enum assay_status matrix_batch_run(struct op_eval *c, matrix_fn *each, enum matrix_move move, struct assay_error *err);

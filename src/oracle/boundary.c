@@ -11,6 +11,7 @@
 //
 // Some operators are several for PyTorch, and have boundaries inside (op_def.stores_inside): arith_stores_inside.
 #include "base/parallel.h"
+#include "base/alloc.h"
 #include "oracle/run.h"
 
 // Streams of a pass's key, apart from those of nodes.
@@ -47,6 +48,23 @@ void run_find_steady(const struct graph *g, bool *steady) {
       if (n->outputs[k] >= 0)
         steady[n->outputs[k]] = same;
   }
+}
+
+bool run_is_steady(const struct node *n, const bool *steady) {
+  for (int k = 0; k < n->n_inputs; k++)
+    if (n->inputs[k] >= 0 && !steady[n->inputs[k]])
+      return false;
+  return true;
+}
+
+struct op_memo *run_memos_make(const struct graph *g) {
+  return base_calloc((size_t)g->n_nodes + 1, sizeof(struct op_memo));
+}
+
+void run_memos_release(const struct graph *g, struct op_memo *memos) {
+  for (int i = 0; memos && i < g->n_nodes; i++)
+    op_memo_release(&memos[i]);
+  base_free(memos);
 }
 
 bool run_is_boundary(const struct graph *g, const bool *steady, int node, int v) {

@@ -25,7 +25,7 @@ struct pass {
   struct array *values;
   int *last_use; // node after which the value is not needed; n_nodes for outputs
   bool *owned;   // we allocated bits
-  bool *steady;  // in a pass that rounds at boundaries: the value has none
+  bool *steady;  // the value is the same in every pass
   struct node_io io;
 };
 
@@ -170,6 +170,8 @@ static enum assay_status run_node(struct pass *p, int index, struct assay_error 
                       .threads = p->r->threads,
                       .scratch = &scratch};
   c.arith.key = noise_derive(p->r->arith.key, (uint64_t)index);
+  if (p->r->memos && index < g->n_nodes - g->n_exact && run_is_steady(n, p->steady))
+    c.memo = &p->r->memos[index];
   if (c.arith.part && (n->outputs[0] < 0 || !c.arith.part->apart[n->outputs[0]]))
     c.arith.part = NULL;
   const int centre = run_find_centre(g, index);

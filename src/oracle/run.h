@@ -63,6 +63,13 @@ int run_find_kept(const struct graph *g, int node, int kept[RUN_KEPT]);
 // without rounding. steady[n_values] is the caller's.
 void run_find_steady(const struct graph *g, bool *steady);
 
+// Whether all inputs of a node are. It may keep what it makes of them from one pass to the next (op_memo).
+bool run_is_steady(const struct node *n, const bool *steady);
+
+// Empty memos, one for each node. run_memos_release; NULL: no memory.
+struct op_memo *run_memos_make(const struct graph *g);
+void run_memos_release(const struct graph *g, struct op_memo *memos); // NULL is fine
+
 // Whether `node` may read value v, one of its inputs, rounded to the contract's storage type; whether any node may.
 bool run_is_boundary(const struct graph *g, const bool *steady, int node, int v);
 bool run_has_boundary(const struct graph *g, const bool *steady); // inside a node, too

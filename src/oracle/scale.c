@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/memory.h"
 #include "base/parallel.h"
 #include "base/wide.h"
 #include "oracle/run.h"
@@ -360,13 +361,10 @@ struct run_pass run_tail_pass(const struct graph *g, const struct arith *contrac
 
 // One contract pass, its deviations added to a->sigma. *overflows: a pass that rounds at boundaries is of another class
 // somewhere, which does not mean that every straightforward implementation fails there.
-static enum assay_status add_pass(const struct oracle_request *r, const struct run_pass *kind, struct oracle_answer *a,
-                                  struct array *pass, bool *overflows, struct assay_error *err) {
+static void add_pass(const struct oracle_request *r, const struct run_pass *kind, struct oracle_answer *a,
+                     struct array *pass, bool *overflows) {
   _Atomic bool broken = false;
-  bool stores = r->arith.store != STORE_NEVER;
-  enum assay_status status = oracle_eval(r, pass, err);
-  if (status)
-    return status;
+  bool stores = kind->arith.store != STORE_NEVER;
   for (int i = 0; i < a->n_outputs; i++) {
     if (a->sigma[i]) {
       struct deviation d = {.y = a->y[i].f64,
@@ -381,7 +379,99 @@ static enum assay_status add_pass(const struct oracle_request *r, const struct r
   }
   *overflows = *overflows || (stores && broken);
   a->representable = a->representable && (stores || !broken);
-  return ASSAY_OK;
+}
+
+// Some passes at once, for graphs with a factorization: its steps wait for one another, and leave most threads idle.
+struct passes_at_once {
+  const struct oracle_request *r;
+  const struct run_pass *kinds;
+  struct array *outputs; // of each pass, one after the other
+  enum assay_status *statuses;
+  struct assay_error *errors;
+  int n;
+};
+
+static void eval_range(void *arg, int64_t begin, int64_t end) {
+  const struct passes_at_once *p = arg;
+  for (int64_t k = begin; k < end; k++) {
+    struct oracle_request r = *p->r;
+    r.arith = p->kinds[k].arith;
+    r.threads = (r.threads + p->n - 1) / p->n;
+    p->statuses[k] = oracle_eval(&r, p->outputs + k * r.graph->n_outputs, &p->errors[k]);
+  }
+}
+
+// What a pass takes at most: its values, and what a factorization works in.
+static int64_t bytes_of_pass(const struct graph *g, const struct array *inputs) {
+  enum { MATRICES = 6 };
+  struct arena arena = {0};
+  struct graph_shapes shapes;
+  struct oracle_bytes bytes;
+  struct assay_error ignored = {0};
+  int64_t most = 0;
+  bool known = oracle_infer(g, inputs, &arena, &shapes, &ignored) == ASSAY_OK &&
+               oracle_answer_bytes(g, shapes.values, &bytes, &ignored) == ASSAY_OK;
+  for (int i = 0; i < g->n_nodes && known; i++)
+    if (g->nodes[i].op->class == OP_FACTORIZATION) {
+      const int64_t n = shape_count(&shapes.values[g->nodes[i].inputs[0]].shape) * MATRICES * (int64_t)sizeof(double);
+      most = n > most ? n : most;
+    }
+  arena_release(&arena);
+  return known ? most + bytes.working + bytes.answer : INT64_MAX;
+}
+
+static bool factorizes(const struct graph *g) {
+  for (int i = 0; i < g->n_nodes - g->n_exact; i++)
+    if (g->nodes[i].op->class == OP_FACTORIZATION)
+      return true;
+  return false;
+}
+
+// How many passes run at once: no more than a part of the memory that is free has room for.
+static int passes_at_once(const struct oracle_request *r, int n) {
+  enum { PART = 4 };
+  int64_t total, most = r->threads < n ? r->threads : n;
+  if (most <= 1 || !factorizes(r->graph))
+    return 1;
+  const int64_t each = bytes_of_pass(r->graph, r->inputs), room = memory_available("", &total) / PART / each;
+  return (int)(room < 1 ? 1 : room < most ? room : most);
+}
+
+// The contract passes, their deviations added to a->sigma in the order of passes.
+static enum assay_status add_passes(const struct oracle_request *r, const struct arith *contract,
+                                    const struct run_passes *passes, struct oracle_answer *a, bool *overflows,
+                                    struct assay_error *err) {
+  const int most = passes_at_once(r, passes->n), n_outputs = r->graph->n_outputs;
+  struct passes_at_once p = {.r = r};
+  struct run_pass *kinds = base_calloc((size_t)most, sizeof *kinds);
+  p.kinds = kinds;
+  p.outputs = base_calloc((size_t)most * (size_t)n_outputs + 1, sizeof *p.outputs);
+  p.statuses = base_calloc((size_t)most, sizeof *p.statuses);
+  p.errors = base_calloc((size_t)most, sizeof *p.errors);
+  bool made = kinds && p.outputs && p.statuses && p.errors;
+  enum assay_status status = made ? ASSAY_OK : error_nomem(err, "the oracle's passes");
+  for (int first = 0; first < passes->n && !status; first += most) {
+    p.n = passes->n - first < most ? passes->n - first : most;
+    for (int k = 0; k < p.n; k++)
+      kinds[k] = run_pass(contract, first + k, passes);
+    parallel_for(p.n, p.n, 1, eval_range, &p);
+    for (int k = 0; k < p.n; k++) {
+      if (!status && !p.statuses[k]) {
+        add_pass(r, &kinds[k], a, p.outputs + k * n_outputs, overflows);
+        continue;
+      }
+      for (int i = 0; i < n_outputs && !p.statuses[k]; i++)
+        array_release(&p.outputs[k * n_outputs + i]);
+      if (!status && err)
+        *err = p.errors[k];
+      status = status ? status : p.statuses[k];
+    }
+  }
+  base_free(kinds);
+  base_free(p.outputs);
+  base_free(p.statuses);
+  base_free(p.errors);
+  return status;
 }
 
 struct widening {
@@ -576,6 +666,8 @@ static enum assay_status answer_sampled(const struct graph *g, const struct arra
     status = run_find_products(g, inputs, &products, err);
   r.arith = arith_truth(&contract);
   r.products = products;
+  if (!status && n > 0)
+    r.memos = run_memos_make(g); // without memory for it passes share nothing
   if (!status)
     status = oracle_eval(&r, a->y, err);
   for (int i = 0; i < g->n_outputs && !status; i++)
@@ -586,11 +678,8 @@ static enum assay_status answer_sampled(const struct graph *g, const struct arra
         status = error_nomem(err, "an error scale");
     }
   n = floating > 0 ? n : 0; // whole numbers are right or wrong
-  for (int k = 0; k < n && !status && !rounds_nothing(g, &contract); k++) {
-    struct run_pass kind = run_pass(&contract, k, &passes);
-    r.arith = kind.arith;
-    status = add_pass(&r, &kind, a, pass, &overflows, err);
-  }
+  if (!status && n > 0 && !rounds_nothing(g, &contract))
+    status = add_passes(&r, &contract, &passes, a, &overflows, err);
   for (int i = 0; i < g->n_outputs && !status; i++)
     if (a->sigma[i])
       status = finish_scale(&a->y[i], &a->sigma[i], &contract, n, threads, err);
@@ -602,6 +691,7 @@ static enum assay_status answer_sampled(const struct graph *g, const struct arra
     a->representable = a->representable && !is_untold(a, i);
   if (!status && overflows)
     status = add_fused_scale(&r, contract, replicas, a, err);
+  run_memos_release(g, r.memos);
   base_free(products);
   base_free(pass);
   return status;

@@ -81,6 +81,7 @@ struct gpu_eval {
   // standard deviation (float) here; it then sets has_sigma.
   device_ptr sigma;
   bool has_sigma;
+  struct op_memo *memo;           // as op_eval.memo
   const struct gpu_array *centre; // as op_eval.centre
   struct op_nested nested;        // as op_eval.nested; what is large is not known on the host
   const struct gpu_array *terms;  // the innermost sum's

@@ -16,15 +16,8 @@ static const struct device_code program = {
 
 enum { SHARE = 4 }; // of the free memory, that one node's values may take
 
-static bool inputs_steady(const struct node *n, const bool *steady) {
-  for (int k = 0; k < n->n_inputs; k++)
-    if (n->inputs[k] >= 0 && !steady[n->inputs[k]])
-      return false;
-  return true;
-}
-
 static bool contracts_steady(const struct node *n, const bool *steady) {
-  return n->op->class == OP_CONTRACTION && n->n_outputs == 1 && n->outputs[0] >= 0 && inputs_steady(n, steady);
+  return n->op->class == OP_CONTRACTION && n->n_outputs == 1 && n->outputs[0] >= 0 && run_is_steady(n, steady);
 }
 
 enum assay_status gpu_cache_init(struct gpu_cache *cache, struct compute *c, const struct graph *g,
@@ -35,12 +28,16 @@ enum assay_status gpu_cache_init(struct gpu_cache *cache, struct compute *c, con
   cache->nodes = base_calloc(n, sizeof *cache->nodes);
   cache->wanted = base_calloc(n, sizeof *cache->wanted);
   cache->skipped = base_calloc(n, sizeof *cache->skipped);
-  bool made = steady && cache->nodes && cache->wanted && cache->skipped;
+  cache->memos = run_memos_make(g);
+  cache->remembers = base_calloc(n, sizeof *cache->remembers);
+  bool made = steady && cache->nodes && cache->wanted && cache->skipped && cache->memos && cache->remembers;
   enum assay_status status = made ? ASSAY_OK : error_nomem(err, "what an answer's passes share");
   if (!status)
     run_find_steady(g, steady);
-  for (int i = 0; !status && i < g->n_nodes; i++)
+  for (int i = 0; !status && i < g->n_nodes; i++) {
     cache->wanted[i] = contracts_steady(&g->nodes[i], steady);
+    cache->remembers[i] = i < g->n_nodes - g->n_exact && run_is_steady(&g->nodes[i], steady);
+  }
   cache->steady = !status;
   for (int i = 0; !status && i < g->n_outputs; i++)
     cache->steady = cache->steady && steady[g->outputs[i]];
@@ -53,6 +50,8 @@ void gpu_cache_release(struct gpu_cache *cache) {
     gpu_array_release(cache->compute, &cache->nodes[i].y);
     compute_free(cache->compute, cache->nodes[i].sigma);
   }
+  run_memos_release(cache->graph, cache->memos);
+  base_free(cache->remembers);
   base_free(cache->nodes);
   base_free(cache->wanted);
   base_free(cache->skipped);

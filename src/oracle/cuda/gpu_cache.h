@@ -20,6 +20,8 @@ struct gpu_cache {
   struct gpu_kept *nodes; // one each
   bool *wanted;           // the node may be kept
   bool *skipped;          // contract passes do without it
+  struct op_memo *memos;  // of each node, for those that the host runs
+  bool *remembers;        // the node's inputs are steady: it may use its memo
   bool steady;            // all outputs are the same in every pass
 };
 

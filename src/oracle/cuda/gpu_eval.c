@@ -270,6 +270,8 @@ static enum assay_status run_on_device(struct pass *p, int index, const struct a
                        .arith = *arith,
                        .sigma = sigma};
   c.arith.key = noise_derive(arith->key, (uint64_t)index);
+  if (p->r->cache && p->r->cache->remembers[index])
+    c.memo = &p->r->cache->memos[index];
   const int centre = run_find_centre(p->r->graph, index);
   if (!arith->exact && centre >= 0 && p->values[centre].data)
     c.centre = &p->values[centre];

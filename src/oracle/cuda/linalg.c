@@ -35,7 +35,8 @@ enum assay_status gpu_host_eval(struct gpu_eval *c, struct assay_error *err) {
                         .out = out,
                         .arith = c->arith,
                         .threads = parallel_cpus(),
-                        .scratch = &scratch};
+                        .scratch = &scratch,
+                        .memo = c->memo};
     status = c->node->op->eval(&e, err);
   }
   for (int i = 0; i < c->n_out && i < OUTPUTS; i++) {

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// modules: onnx oracle
+// What the passes of one answer share of a factorization, and large matrices, whose blocks are spread over threads: the
+// same numbers as passes that share nothing, whatever the number of threads.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "onnx/onnx.h"
+#include "ops/blocked.h"
+#include "oracle/run.h"
+
+enum { REPLICAS = 8, N = 300, COLUMNS = 3 };
+
+static const struct arith fp32 = {
+    .bits = 24, .min_exponent = -126, .max = 0x1.fffffep127, .product_bits = 53, .block = 1, .key = 5};
+
+struct example {
+  const char *text;
+  int n, columns;
+};
+static const struct example examples[] = {
+    {"(float[2,21,21] a) => (float[2,21,21] y) { y = ai.assay.Inverse(a) }", 21, 0},
+    {"(float[2,21,21] a) => (float[2] y) { y = Det(a) }", 21, 0},
+    {"(float[2,21,21] a) => (float[2] s, float[2] y) { s, y = ai.assay.SlogDet(a) }", 21, 0},
+    {"(float[2,21,21] a, float[2,21,3] b) => (float[2,21,3] y) { y = ai.assay.Solve(a, b) }", 21, 3},
+    {"(float[2,21,21] a) => (float[2,21,21] p, float[2,21,21] l, float[2,21,21] u) { p, l, u = ai.assay.LU(a) }", 21,
+     0},
+    {"(float[2,21,21] a) => (float[2,21,21] y) { y = ai.assay.Cholesky(a) }", 21, 0},
+    {"(float[2,21,21] a) => (float[2,21,21] q, float[2,21,21] r) { q, r = ai.assay.QR(a) }", 21, 0},
+    {"(float[2,21,21] a) => (float[2,21,21] u, float[2,21] s, float[2,21,21] v) { u, s, v = ai.assay.SVD(a) }", 21, 0},
+    {"(float[1,300,300] a) => (float[1,300,300] y) { y = ai.assay.Inverse(a) }", N, 0},
+    {"(float[1,300,300] a) => (float[1,300,300] y) { y = ai.assay.Cholesky(a) }", N, 0},
+    {"(float[1,300,300] a) => (float[1,300,300] q, float[1,300,300] r) { q, r = ai.assay.QR(a) }", N, 0},
+    {"(float[1,300,300] a, float[1,300,3] b) => (float[1,300,3] y) { y = ai.assay.SolveTriangular<upper = 1>(a, b) }",
+     N, 3},
+};
+enum { EXAMPLES = sizeof examples / sizeof examples[0] };
+
+// Definite, so that all of them have an answer; the second matrix of a batch is another one.
+static void fill(struct array *a, int n) {
+  struct noise noise = noise_at(1, (uint64_t)n);
+  for (int64_t i = 0; i < shape_count(&a->shape); i++) {
+    const int64_t row = i / n % n, column = i % n;
+    a->f64[i] = (double)(float)(noise_normal(&noise) / n + (row == column ? 2 + (double)row / n : 0));
+  }
+  for (int64_t i = 0; i < shape_count(&a->shape) && a->shape.dims[2] == n; i++) {
+    const int64_t row = i / n % n, column = i % n, first = i - row * n - column;
+    if (column > row)
+      a->f64[i] = a->f64[first + column * n + row];
+  }
+}
+
+static void begin(const struct example *e, struct model *m, struct array in[2]) {
+  struct assay_error err = {0};
+  const int batch = e->n == N ? 1 : 2;
+  const struct shape a = {.rank = 3, .dims = {batch, e->n, e->n}}, b = {.rank = 3, .dims = {batch, e->n, COLUMNS}};
+  memset(in, 0, 2 * sizeof *in);
+  if (onnx_parse_graph(e->text, strlen(e->text), "shared", m, &err))
+    fail_msg("%s", err.message);
+  assert_int_equal(array_create(DTYPE_FLOAT, &a, &in[0], NULL), ASSAY_OK);
+  fill(&in[0], e->n);
+  if (e->columns)
+    assert_int_equal(array_create(DTYPE_FLOAT, &b, &in[1], NULL), ASSAY_OK);
+  for (int64_t i = 0; e->columns && i < shape_count(&b); i++)
+    in[1].f64[i] = cos((double)i);
+}
+
+static void end(struct model *m, struct array in[2]) {
+  array_release(&in[0]);
+  array_release(&in[1]);
+  model_release(m);
+}
+
+static void eval(const struct oracle_request *r, struct array *y) {
+  struct assay_error err = {0};
+  if (oracle_eval(r, y, &err))
+    fail_msg("%s", err.message);
+}
+
+static void expect_same(const struct graph *g, const struct array *a, const struct array *b) {
+  for (int o = 0; o < g->n_outputs; o++)
+    assert_memory_equal(a[o].bits, b[o].bits, (size_t)shape_count(&a[o].shape) * sizeof *a[o].bits);
+}
+
+static void release(const struct graph *g, struct array *y) {
+  for (int o = 0; o < g->n_outputs; o++)
+    array_release(&y[o]);
+}
+
+// A pass after the exact one gives what it gives alone; and there was something to share, but of a triangle.
+static void test_passes_share(void **state) {
+  (void)state;
+  for (int i = 0; i < EXAMPLES; i++) {
+    struct model m;
+    struct array in[2], truth[3] = {0}, alone[3] = {0}, after[3] = {0};
+    begin(&examples[i], &m, in);
+    struct oracle_request r = {.graph = &m.flat, .inputs = in, .arith = fp32, .threads = 2};
+    eval(&r, alone);
+    r.memos = run_memos_make(&m.flat);
+    assert_non_null(r.memos);
+    r.arith = arith_truth(&fp32);
+    eval(&r, truth);
+    assert_true((r.memos[0].kept == NULL) == (strstr(examples[i].text, "Triangular") != NULL));
+    const void *kept = r.memos[0].kept;
+    r.arith = fp32;
+    eval(&r, after);
+    assert_ptr_equal(r.memos[0].kept, kept);
+    expect_same(&m.flat, alone, after);
+    release(&m.flat, alone);
+    release(&m.flat, truth);
+    release(&m.flat, after);
+    run_memos_release(&m.flat, r.memos);
+    end(&m, in);
+  }
+}
+
+// Passes at once, and blocks over threads.
+static void test_threads(void **state) {
+  (void)state;
+  for (int i = 0; i < EXAMPLES; i++) {
+    struct model m;
+    struct array in[2];
+    struct oracle_answer one, many;
+    begin(&examples[i], &m, in);
+    assert_int_equal(oracle_answer_make(&m.flat, in, &fp32, REPLICAS, 1, &one, NULL), ASSAY_OK);
+    assert_int_equal(oracle_answer_make(&m.flat, in, &fp32, REPLICAS, 5, &many, NULL), ASSAY_OK);
+    assert_true(one.representable && many.representable);
+    expect_same(&m.flat, one.y, many.y);
+    for (int o = 0; o < m.flat.n_outputs; o++)
+      assert_memory_equal(one.sigma[o], many.sigma[o], (size_t)shape_count(&one.y[o].shape) * sizeof *one.sigma[o]);
+    oracle_answer_release(&one);
+    oracle_answer_release(&many);
+    end(&m, in);
+  }
+}
+
+// ---- blocks, by what defines them
+
+static double element(const double *a, int i, int j) {
+  return a[(size_t)j * N + (size_t)i];
+}
+
+static double *random_matrix(uint64_t key) {
+  struct noise noise = noise_at(key, 0);
+  double *a = base_alloc((size_t)N * N * sizeof *a);
+  assert_non_null(a);
+  for (int i = 0; i < N * N; i++)
+    a[i] = noise_normal(&noise);
+  return a;
+}
+
+static void test_elimination(void **state) {
+  (void)state;
+  double *a = random_matrix(1), *lu = random_matrix(1), worst = 0;
+  int pivots[N], rows[N];
+  assert_true(blocked_lu(N, lu, pivots, 3));
+  for (int i = 0; i < N; i++)
+    rows[i] = i;
+  for (int i = 0; i < N; i++) {
+    const int other = pivots[i] - 1, row = rows[i];
+    assert_in_range(other, i, N - 1);
+    rows[i] = rows[other];
+    rows[other] = row;
+  }
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) {
+      double sum = 0;
+      for (int k = 0; k <= i && k <= j; k++)
+        sum += (k == i ? 1 : element(lu, i, k)) * element(lu, k, j);
+      worst = fmax(worst, fabs(sum - element(a, rows[i], j)));
+      assert_true(i <= j || fabs(element(lu, i, j)) <= 1);
+    }
+  assert_true(worst < 1e-12);
+  for (int i = 0; i < N; i++) // two equal columns
+    a[200 * N + i] = a[i];
+  assert_true(!blocked_lu(N, a, pivots, 3) || fabs(element(a, 200, 200)) < 1e-12);
+  memset(a + (size_t)N * 250, 0, N * sizeof *a);
+  assert_false(blocked_lu(N, a, pivots, 3));
+  base_free(a);
+  base_free(lu);
+}
+
+static void test_cholesky(void **state) {
+  (void)state;
+  double *a = random_matrix(2), *u, *squares = random_matrix(3), *products = random_matrix(4), worst = 0;
+  for (int j = 0; j < N; j++)
+    for (int i = 0; i < N; i++)
+      a[j * N + i] = i == j ? N + fabs(element(a, i, j)) : i < j ? element(a, i, j) : 1e9; // the latter is not read
+  u = base_alloc((size_t)N * N * sizeof *u);
+  assert_non_null(u);
+  memcpy(u, a, (size_t)N * N * sizeof *u);
+  assert_true(blocked_cholesky(N, u, 3));
+  for (int j = 0; j < N; j++)
+    for (int i = 0; i <= j; i++) {
+      double sum = 0;
+      for (int k = 0; k <= i; k++)
+        sum += element(u, k, i) * element(u, k, j);
+      worst = fmax(worst, fabs(sum - element(a, i, j)));
+    }
+  assert_true(worst < 1e-11);
+  for (int j = 0; j < N; j++) // as rows it is the lower triangle
+    memset(u + (size_t)j * N + j + 1, 0, (size_t)(N - j - 1) * sizeof *u);
+  blocked_square_products(N, u, squares, products, 3);
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j <= i; j++) {
+      double sum = 0;
+      for (int k = 0; k <= j; k++)
+        sum += pow(u[i * N + k] * u[j * N + k], 2);
+      assert_true(fabs(products[i * N + j] - sum) <= 1e-12 * sum);
+    }
+  a[250 * N + 250] = -1;
+  assert_false(blocked_cholesky(N, a, 3));
+  base_free(a);
+  base_free(u);
+  base_free(squares);
+  base_free(products);
+}
+
+static double of_triangle(const struct blocked_triangle *t, int i, int j) {
+  const double v = t->by_rows ? t->t[i * N + j] : t->t[j * N + i];
+  return i == j && t->unit ? 1 : (t->upper ? i > j : i < j) ? 0 : v;
+}
+
+static void test_triangles(void **state) {
+  (void)state;
+  double *a = random_matrix(6), x[COLUMNS * N], b[COLUMNS * N], y[COLUMNS * N];
+  for (int i = 0; i < N * N; i++)
+    a[i] = i % (N + 1) == 0 ? 2 : a[i] / N;
+  for (int kind = 0; kind < 8; kind++) {
+    const struct blocked_triangle t = {N, a, kind & 1, kind & 2, kind & 4};
+    for (int i = 0; i < COLUMNS * N; i++)
+      x[i] = b[i] = sin((double)i);
+    blocked_substitute(&t, COLUMNS, x, 3);
+    assert_true(blocked_square_sums(&t, COLUMNS, b, y, 3));
+    for (int c = 0; c < COLUMNS; c++)
+      for (int i = 0; i < N; i++) {
+        double sum = 0, squares = 0;
+        for (int j = 0; j < N; j++) {
+          sum += of_triangle(&t, i, j) * x[c * N + j];
+          squares += of_triangle(&t, i, j) * of_triangle(&t, i, j) * b[c * N + j];
+        }
+        assert_true(fabs(sum - b[c * N + i]) < 1e-12 && fabs(squares - y[c * N + i]) < 1e-12);
+      }
+  }
+  base_free(a);
+}
+
+static void test_load(void **state) {
+  (void)state;
+  double *a = random_matrix(7), *to = random_matrix(8);
+  for (int turned = 0; turned < 2; turned++) {
+    blocked_load(N, a, turned ? 1 : N, turned ? N : 1, to, 3);
+    for (int i = 0; i < N * N; i++)
+      assert_true(to[i] == (turned ? a[i] : a[i % N * N + i / N]));
+  }
+  base_free(a);
+  base_free(to);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_passes_share), cmocka_unit_test(test_threads),   cmocka_unit_test(test_elimination),
+      cmocka_unit_test(test_cholesky),     cmocka_unit_test(test_triangles), cmocka_unit_test(test_load),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
