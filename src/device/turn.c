@@ -16,13 +16,16 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-enum { POLL_NS = 2000000 };
+enum { POLL_NS = 2000000, LINGER_POLLS = 4 };
 static const int64_t MOST_OWED_NS = 20000000000; // of the time that who waited has before it gives way again
+static const int64_t PATIENCE_NS = 3000000000;   // after that who waits to be together is next
 
 struct turn {
   // Who wants to be alone holds the gate until it has its turn, who does not only while it looks. So nobody passes one
-  // that waits to be alone, and when the last of those is through, all others go on together.
-  int gate, lock;
+  // that waits to be alone, and when the last of those is through, all others go on together. Where there is no last
+  // one, because others come meanwhile, one that has waited too long to be together holds `hurry`: nobody goes to the
+  // gate then to be alone.
+  int gate, lock, hurry; // hurry: -1 where there is no such file
   enum turn_kind held;
   int64_t since_ns, owed_ns; // when it was taken, and how long it is kept whoever wants it
 };
@@ -81,40 +84,62 @@ enum assay_status turn_open(const char *folder, const char *home, const char *de
   int turns = open_turns(folder ? folder : "/tmp", home);
   t->gate = turns < 0 ? -1 : open_file(turns, device, "gate");
   t->lock = t->gate < 0 ? -1 : open_file(turns, device, "turn");
+  t->hurry = t->lock < 0 ? -1 : open_file(turns, device, "hurry");
   if (turns >= 0)
     close(turns);
   *out = t;
   return ASSAY_OK;
 }
 
-static bool lock_by(int fd, int how, int64_t end_ns) {
-  const struct timespec pause = {0, POLL_NS};
-  while (flock(fd, how | LOCK_NB)) {
-    if ((errno != EWOULDBLOCK && errno != EINTR) || clock_monotonic_ns() > end_ns)
-      return false;
-    nanosleep(&pause, NULL);
-  }
-  return true;
+static void pause_for(int polls) {
+  nanosleep(&(struct timespec){0, (long)polls * POLL_NS}, NULL);
+}
+
+static bool is_held_by_others(void) {
+  return errno == EWOULDBLOCK || errno == EINTR;
 }
 
 static bool take_alone(struct turn *t, int64_t end_ns) {
-  bool taken = lock_by(t->gate, LOCK_EX, end_ns) && lock_by(t->lock, LOCK_EX, end_ns);
+  bool gate = false, taken = false, failed = false;
+  while (!taken && !failed && clock_monotonic_ns() <= end_ns) {
+    const bool calm = gate || t->hurry < 0 || flock(t->hurry, LOCK_SH | LOCK_NB) == 0;
+    failed = !calm && !is_held_by_others();
+    if (calm && !gate) {
+      gate = flock(t->gate, LOCK_EX | LOCK_NB) == 0;
+      failed = !gate && !is_held_by_others();
+      if (t->hurry >= 0)
+        flock(t->hurry, LOCK_UN);
+    }
+    taken = gate && flock(t->lock, LOCK_EX | LOCK_NB) == 0;
+    failed = failed || (gate && !taken && !is_held_by_others());
+    if (!taken && !failed)
+      pause_for(1);
+  }
   flock(t->gate, LOCK_UN);
   return taken;
 }
 
 static bool take_together(struct turn *t, int64_t end_ns) {
-  const struct timespec pause = {0, POLL_NS};
+  const int64_t patient_ns = clock_monotonic_ns() + PATIENCE_NS;
+  bool taken = false, failed = false, hurries = false;
   for (;;) {
     bool open = flock(t->gate, LOCK_SH | LOCK_NB) == 0;
-    bool taken = open && flock(t->lock, LOCK_SH | LOCK_NB) == 0;
-    bool failed = !taken && errno != EWOULDBLOCK && errno != EINTR;
+    taken = open && flock(t->lock, LOCK_SH | LOCK_NB) == 0;
+    failed = !taken && !is_held_by_others();
     if (open)
       flock(t->gate, LOCK_UN);
-    if (taken || failed || clock_monotonic_ns() > end_ns)
-      return taken;
-    nanosleep(&pause, NULL);
+    const int64_t now_ns = clock_monotonic_ns();
+    if (taken || failed || now_ns > end_ns)
+      break;
+    if (!hurries && t->hurry >= 0 && now_ns > patient_ns)
+      hurries = flock(t->hurry, LOCK_EX | LOCK_NB) == 0;
+    pause_for(1);
   }
+  if (hurries && taken)
+    pause_for(LINGER_POLLS); // all others who wait to be together look meanwhile
+  if (hurries)
+    flock(t->hurry, LOCK_UN);
+  return taken;
 }
 
 int64_t turn_take(struct turn *t, enum turn_kind kind, int64_t most_ns) {
@@ -146,6 +171,8 @@ void turn_close(struct turn *t) {
     return;
   if (t->gate >= 0)
     close(t->gate);
+  if (t->hurry >= 0)
+    close(t->hurry);
   if (t->lock >= 0) {
     flock(t->lock, LOCK_UN); // a child that was forked meanwhile has the file open, too
     close(t->lock);

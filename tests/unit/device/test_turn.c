@@ -169,6 +169,51 @@ static void those_alone_come_first_and_then_all_others(void **state) {
   end(&d);
 }
 
+// Takes turns alone, one after the other, until it is ended.
+static pid_t begin_row(void) {
+  pid_t pid = fork();
+  assert_true(pid >= 0);
+  if (pid == 0) {
+    alarm(LONG_MS / 1000); // where the test fails
+    struct turn *t = opened(folder, "GPU-1");
+    for (;;) {
+      turn_take(t, TURN_ALONE, (int64_t)LONG_MS * MS);
+      usleep(30000);
+      turn_take(t, TURN_NONE, 0);
+    }
+  }
+  return pid;
+}
+
+// Several processes that take times leave no gap. Who wants to record has its turn all the same, with others who do;
+// and then the row goes on.
+static void a_row_of_those_alone_keeps_nobody_out(void **state) {
+  (void)state;
+  enum { ROW = 4, MOST_MS = 20000 };
+  pid_t row[ROW];
+  struct other first = begin(TURN_ALONE);
+  has_its_turn(&first);
+  for (int i = 0; i < ROW; i++)
+    row[i] = begin_row();
+  wait_for_one_alone();
+  const int64_t begin_ns = clock_monotonic_ns();
+  struct other a = begin(TURN_TOGETHER), b = begin(TURN_TOGETHER);
+  end(&first);
+  assert_true(has_none_for(&a, 500));
+  has_its_turn(&a);
+  has_its_turn(&b);
+  assert_true(clock_monotonic_ns() - begin_ns < (int64_t)MOST_MS * MS);
+  end(&a);
+  end(&b);
+  struct other c = begin(TURN_ALONE);
+  has_its_turn(&c);
+  end(&c);
+  for (int i = 0; i < ROW; i++) {
+    kill(row[i], SIGKILL);
+    waitpid(row[i], NULL, 0);
+  }
+}
+
 static void a_turn_that_is_held_is_kept(void **state) {
   (void)state;
   struct turn *t = opened(folder, "GPU-1");
@@ -385,6 +430,7 @@ int main(void) {
       cmocka_unit_test(together_overlaps_and_alone_does_not),
       cmocka_unit_test(who_waits_to_be_alone_is_not_overtaken),
       cmocka_unit_test(those_alone_come_first_and_then_all_others),
+      cmocka_unit_test(a_row_of_those_alone_keeps_nobody_out),
       cmocka_unit_test(a_turn_that_is_held_is_kept),
       cmocka_unit_test(who_holds_it_with_others_gives_way),
       cmocka_unit_test(who_waited_has_as_long_for_itself),
