@@ -42,6 +42,8 @@ struct compute {
   size_t n_blocks, n_programs, n_kernels;
   size_t cap_blocks, cap_programs, cap_kernels;
   size_t in_use, kept, peak;
+  compute_told *told; // NULL: nobody
+  void *told_arg;
 };
 
 // Room for one more element; false when memory fails.
@@ -313,4 +315,14 @@ enum assay_status compute_map(struct compute *c, int fd, size_t bytes, device_pt
 void compute_unmap(struct compute *c, device_ptr p, size_t bytes) {
   if (p && c->backend->unmap)
     c->backend->unmap(c->self, p, bytes);
+}
+
+void compute_tell(struct compute *c, compute_told *told, void *arg) {
+  c->told = told;
+  c->told_arg = arg;
+}
+
+void compute_waits(struct compute *c, bool waits) {
+  if (c->told)
+    c->told(c->told_arg, waits);
 }

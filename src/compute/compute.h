@@ -78,6 +78,12 @@ enum assay_status compute_launch_blocks(struct compute *c, const struct device_c
 // Waits for all of it; ASSAY_ERR_ENVIRONMENT if a launch failed, with the driver's error message.
 enum assay_status compute_sync(struct compute *c, struct assay_error *err);
 
+// What the device waits for on the host, such as a factorization. Whoever has the device lends it to others meanwhile:
+// `told` hears when that begins and ends, and returns when the device may be used again. NULL: nobody is told.
+typedef void compute_told(void *arg, bool waits);
+void compute_tell(struct compute *c, compute_told *told, void *arg);
+void compute_waits(struct compute *c, bool waits);
+
 // Compiles (or takes from the cache) without running: to warm a machine up.
 enum assay_status compute_prepare(struct compute *c, const struct device_code *code, struct assay_error *err);
 

@@ -237,6 +237,14 @@ static enum assay_status make_apart(struct device_buffers *b, const struct quest
   return status ? status : task_make_inputs_on_device(b->env->task, q->layout->workload, q->probe, q->key, c, in, err);
 }
 
+static void rest(void *arg, bool waits) {
+  struct subject *s = arg;
+  if (waits)
+    subject_rest(s);
+  else
+    subject_resume(s);
+}
+
 enum assay_status device_buffers_check(struct subject *s, const struct question *q, uint32_t poison,
                                        struct assay_check *checks, struct assay_error *err) {
   struct device_buffers *b = of(s);
@@ -258,8 +266,10 @@ enum assay_status device_buffers_check(struct subject *s, const struct question 
     in[i] = place_of(&b->in[i]);
   for (int i = 0; i < b->n_out && !apart; i++)
     out[i] = place_of(&b->out[i]);
+  compute_tell(c, rest, s);
   if (!status)
     status = device_check(&request, checks, err);
+  compute_tell(c, NULL, NULL);
   for (int i = 0; i < b->n_in && apart; i++)
     compute_free(c, in[i]);
   for (int i = 0; i < b->n_out && apart; i++)

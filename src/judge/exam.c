@@ -349,11 +349,26 @@ static enum assay_status check_twice(struct session *s, struct question *q, cons
   question_release(q);
   if (status || !question_drop_doubtful(s->o, c, q->layout->n_judged))
     return status;
+  subject_rest(s->subject); // so many passes take long
   status = question_answer(&s->task, &again, QUESTION_MORE, s->o->threads, err);
+  subject_resume(s->subject);
   if (status)
     return status;
   status = question_check(&s->task, &again, outputs, poison, s->o, c, err);
   question_release(&again);
+  return status;
+}
+
+// The device has nothing to do meanwhile.
+static enum assay_status check_on_host(struct session *s, struct question *q, const void *const *outputs,
+                                       uint32_t poison, struct assay_check *c, struct assay_error *err) {
+  const bool rests = s->subject && question_takes_long(q);
+  if (rests)
+    subject_rest(s->subject);
+  enum assay_status status =
+      q->layout->slab > 0 ? check_slabs(s, q, outputs, poison, c, err) : check_twice(s, q, outputs, poison, c, err);
+  if (rests)
+    subject_resume(s->subject);
   return status;
 }
 
@@ -378,9 +393,8 @@ enum assay_status session_check(struct session *s, struct question *q, const voi
     return status;
   struct assay_check *c = &s->v->checks[s->v->n_checks];
   memset(c, 0, (size_t)n_judged * sizeof *c);
-  status = q->in_place           ? s->subject->ops->check(s->subject, q, poison, c, err)
-           : q->layout->slab > 0 ? check_slabs(s, q, outputs, poison, c, err)
-                                 : check_twice(s, q, outputs, poison, c, err);
+  status = q->in_place ? s->subject->ops->check(s->subject, q, poison, c, err)
+                       : check_on_host(s, q, outputs, poison, c, err);
   if (!status && !q->in_place && !c[0].skipped)
     status = check_draws(s, q, outputs, c, err);
   *reason = ASSAY_REASON_PASS;
@@ -452,7 +466,12 @@ static enum assay_status ask(struct session *s, struct question *q, int number, 
   uint32_t poison = POISON_NAN | (uint32_t)(rng_secret(rng_derive(s->v->secret, STREAM_POISON), call) & POISON_PAYLOAD);
   const struct subject_ops *ops = s->subject->ops;
   s->asked = q;
+  const bool late = q->late;
+  if (late)
+    subject_rest(s->subject);
   enum assay_status status = question_answer_late(&s->task, q, s->o->replicas, s->o->threads, err);
+  if (late)
+    subject_resume(s->subject);
   const bool asked = !status && question_is_asked(q);
   if (!status)
     status = subject_bind(s->subject, l, report, err);

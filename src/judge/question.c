@@ -145,6 +145,10 @@ int question_passes(const struct question *q, int replicas) {
   return oracle_elements(q->layout) > LARGE_ELEMENTS && replicas > QUESTION_FEW ? QUESTION_FEW : few;
 }
 
+bool question_takes_long(const struct question *q) {
+  return !q->in_place && oracle_elements(q->layout) > LARGE_ELEMENTS;
+}
+
 int questions_held(int64_t answer_bytes, int n) {
   return answer_bytes * n <= HELD_LIMIT_BYTES ? n : (int)(HELD_LIMIT_BYTES / answer_bytes);
 }

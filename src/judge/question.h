@@ -78,6 +78,9 @@ void question_release(struct question *q);
 // empty.
 bool question_is_open(const struct question *q);
 
+// Whether an answer on the host takes so long that others should have the device meanwhile: it is large.
+bool question_takes_long(const struct question *q);
+
 // Whether an answered question is put to the candidate: not where its probe is one that every straightforward
 // implementation fails. Of a late question and of one that is open this is known when it is
 // (assay_check.skipped).

@@ -21,7 +21,22 @@ enum assay_status subject_bind(struct subject *s, const struct layout *l, struct
 }
 
 void subject_turn(struct subject *s, enum turn_kind kind) {
+  s->turn = kind;
   s->found.open_ns += workbench_turn(s->on, kind);
+}
+
+void subject_rest(struct subject *s) {
+  if (s->rests++ > 0 || s->turn == TURN_NONE || (s->ops->idle && !s->ops->idle(s)))
+    return;
+  s->rests_from = s->turn;
+  subject_turn(s, TURN_NONE);
+}
+
+void subject_resume(struct subject *s) {
+  if (--s->rests > 0 || s->rests_from == TURN_NONE)
+    return;
+  subject_turn(s, s->rests_from);
+  s->rests_from = TURN_NONE;
 }
 
 bool subject_answers(const struct subject *s, const struct layout *l) {

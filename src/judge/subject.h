@@ -63,11 +63,20 @@ struct subject {
   const struct layout *timed; // the layout of the timed workload; NULL before loading
   const struct layout *bound; // the layout whose buffers are bound; NULL: none
   struct assay_workbench *on; // what has the device, once it is loaded; NULL: none is needed
+  enum turn_kind turn;        // on the device, as last asked for
+  enum turn_kind rests_from;  // the turn that subject_rest gave back; TURN_NONE: none
+  int rests;                  // calls of it without one of subject_resume yet
   struct subject_findings found;
 };
 
 // Takes this turn on the device (device/turn.h); waiting counts as opening it.
 void subject_turn(struct subject *s, enum turn_kind kind);
+
+// For long work on the host between two calls, such as an answer by LAPACK: gives the turn back, so that others have
+// the device meanwhile. resume takes one of the same kind, before anything is done on the device. A subject whose
+// candidate may still be at work there (subject_ops.idle) keeps the turn. Pairs may be within another one.
+void subject_rest(struct subject *s);
+void subject_resume(struct subject *s);
 
 struct subject_ops {
   const char *mode; // assay_verdict.mode
@@ -126,6 +135,8 @@ struct subject_ops {
   // As question_check, for the last call.
   enum assay_status (*check)(struct subject *s, const struct question *q, uint32_t poison, struct assay_check *checks,
                              struct assay_error *err);
+  // Whether nothing of the candidate is at work on the device, between calls. NULL: calls end when their work has.
+  bool (*idle)(struct subject *s);
   // Whether the machine was steady around the last calls: false drops their samples.
   bool (*steady)(const struct subject *s);
   // After the last call: frees what the candidate left on the device, for the next candidate. Called by the thread that

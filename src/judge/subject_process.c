@@ -451,6 +451,17 @@ static enum assay_status load(struct subject *s, const struct layout *layouts, i
 
 // ---- the rest
 
+// Nobody else is at work while this has its turn: a fill that stays slow shows work of the candidate, and the next call
+// finds that, too.
+static bool is_idle(struct subject *s) {
+  struct hosted *h = of(s);
+  bool slow = false, busy = false;
+  int64_t ns = 0;
+  if (!h->runner || !h->cuda)
+    return true;
+  return gpu_probe_before(&h->probe, &slow, &busy, &ns, NULL) == ASSAY_OK && !busy;
+}
+
 static bool steady(const struct subject *s) {
   return !s->found.condition.slowed && !look_at(s)->unsettled;
 }
@@ -477,6 +488,7 @@ const struct subject_ops subject_process = {.mode = "process",
                                             .output = device_buffers_output,
                                             .answers = device_buffers_answer,
                                             .check = device_buffers_check,
+                                            .idle = is_idle,
                                             .steady = steady,
                                             .leave = leave,
                                             .log = printed,

@@ -44,7 +44,12 @@ static enum assay_status verify_now(void *arg, enum probe probe, uint64_t key, u
   struct question q = question_of(s, probe, key);
   enum assay_reason reason = ASSAY_REASON_PASS;
   int64_t start = clock_monotonic_ns();
+  const bool rests = question_takes_long(&q);
+  if (rests)
+    subject_rest(s->subject);
   enum assay_status status = questions_answer(&s->task, &q, 1, VERIFY_REPLICAS, s->o->threads, err);
+  if (rests)
+    subject_resume(s->subject);
   if (!status && question_is_asked(&q))
     status = session_check_now(s, &q, poison, true, &reason, err);
   question_release(&q);

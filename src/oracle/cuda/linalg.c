@@ -10,6 +10,15 @@
 
 enum { OUTPUTS = 3 };
 
+// Multiply-adds from which on others may have the device: some hundredths of a second.
+#define LONG_WORK 3e8
+
+static bool takes_long(const struct gpu_eval *c) {
+  const struct shape *s = &c->in[0]->shape;
+  const int64_t columns = s->rank > 0 ? s->dims[s->rank - 1] : 1;
+  return c->node->op->class == OP_FACTORIZATION && (double)shape_count(s) * (double)columns > LONG_WORK;
+}
+
 static enum assay_status outputs_make(const struct gpu_eval *c, struct array *out, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   for (int i = 0; i < c->n_out && !status; i++)
@@ -37,7 +46,12 @@ enum assay_status gpu_host_eval(struct gpu_eval *c, struct assay_error *err) {
                         .threads = parallel_cpus(),
                         .scratch = &scratch,
                         .memo = c->memo};
+    const bool waits = takes_long(c);
+    if (waits)
+      compute_waits(c->compute, true);
     status = c->node->op->eval(&e, err);
+    if (waits)
+      compute_waits(c->compute, false);
   }
   for (int i = 0; i < c->n_out && i < OUTPUTS; i++) {
     int64_t n = out[i].bits ? shape_count(&out[i].shape) : 0;

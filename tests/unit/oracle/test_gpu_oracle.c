@@ -734,8 +734,47 @@ static void test_memory_fails(void **state) {
                      15);
 }
 
+static void count_waits(void *arg, bool waits) {
+  int *told = arg;
+  told[waits]++;
+  assert_int_equal(told[true] - told[false], waits);
+}
+
+// What the host does for long, others may have the device for; and its passes share what they find.
+static void test_host_lends_the_device(void **state) {
+  (void)state;
+  static const int sizes[] = {32, 700};
+  for (int i = 0; i < 2; i++) {
+    const int n = sizes[i];
+    char text[128];
+    struct model m;
+    struct array a;
+    struct assay_error err = {0};
+    const struct shape shape = {.rank = 2, .dims = {n, n}};
+    const struct arith contract = fp32(1);
+    struct gpu_answer answer;
+    int told[2] = {0};
+    snprintf(text, sizeof text, "g (float[%d,%d] a) => (float y) { y = Det(a) }", n, n);
+    assert_int_equal(onnx_parse_graph(text, strlen(text), "graph", &m, &err), ASSAY_OK);
+    assert_int_equal(array_create(DTYPE_FLOAT, &shape, &a, &err), ASSAY_OK);
+    for (int64_t k = 0; k < shape_count(&shape); k++)
+      a.f64[k] = k % (n + 1) == 0 ? 1 : (double)(float)(sin((double)k) / n);
+    struct gpu_array in = to_device(&a);
+    compute_tell(compute, count_waits, told);
+    assert_int_equal(gpu_answer_make(compute, &m.flat, &in, &contract, 2, &answer, &err), ASSAY_OK);
+    compute_tell(compute, NULL, NULL);
+    assert_int_equal(told[true], i == 0 ? 0 : 3); // the truth and two passes
+    assert_int_equal(told[false], told[true]);
+    gpu_answer_release(compute, &answer);
+    gpu_array_release(compute, &in);
+    array_release(&a);
+    model_release(&m);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_host_lends_the_device),
       cmocka_unit_test(test_binary_types),
       cmocka_unit_test(test_unary_functions),
       cmocka_unit_test(test_casts),
