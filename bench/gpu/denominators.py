@@ -125,9 +125,18 @@ class Memory:
     def needs(self, job):
         return self.most if job.alone else min(job.bytes, self.most)
 
+    def fits(self, job, gpu):
+        return self.needs(job) <= self.free[gpu]
+
+    def begin(self, job, gpu):
+        self.free[gpu] -= self.needs(job)
+
+    def end(self, job, gpu):
+        self.free[gpu] += self.needs(job)
+
     def fitting(self, gpu):
         for i, job in enumerate(self.todo):
-            if self.needs(job) <= self.free[gpu]:
+            if self.fits(job, gpu):
                 self.passed = 0 if i == 0 else self.passed + 1
                 return self.todo.pop(i)
             if i == 0 and self.passed >= PASSED_BY:
@@ -140,14 +149,14 @@ class Memory:
             while not self.stopped and self.todo:
                 job = self.fitting(gpu)
                 if job:
-                    self.free[gpu] -= self.needs(job)
+                    self.begin(job, gpu)
                     return job
                 self.changed.wait(0.5)
         return None
 
     def give_back(self, job, gpu):
         with self.changed:
-            self.free[gpu] += self.needs(job)
+            self.end(job, gpu)
             self.changed.notify_all()
 
     def stop(self):

@@ -2,29 +2,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """KernelBench-X's ladders: a baseline over every size that the suite times, judged and timed.
 
-usage: ladders.py ASSAY OUT.json [--seconds S] [--gpus N] [--each N] [--suite SUITE] [--from BASELINE] [--workload GLOB]
-                  [--device D] [--samples N] [--budget S] [--only PART,...] [--after OTHER.json] [--table]
+usage: ladders.py ASSAY OUT.json [--seconds S] [--gpus N] [--each N] [--memory GIB] [--suite SUITE] [--from BASELINE]
+                  [--workload GLOB] [--device D] [--samples N] [--budget S] [--only PART] [--but OTHER.json]
+                  [--after OTHER.json] [--table]
 
-Each of the --gpus GPUs (default: all that CUDA_VISIBLE_DEVICES or nvidia-smi lists) has --each benches at once (6), a task
-each with the sizes that OUT.json lacks, and a part of the processors; no two are timed at once on a GPU. Sizes that take long
-(see CHEAP) come after those of all tasks that do not. What failed beside others, as by memory that they had, or got no time, is judged once more with
-one bench a GPU, at the end.
+Each of the --gpus GPUs (default: all that CUDA_VISIBLE_DEVICES or nvidia-smi lists) has --each benches at once (6), of the sizes
+that OUT.json lacks, and no more than have room in its memory (--memory GIB, that of the device) by what `assay tasks` reckons; no
+two are timed at once on a GPU. Sizes that take little (see CHEAP) come first, a task's together, then those that take long.
+
+A bench has processors of its own. Where the host answers, as factorizations by LAPACK, it has a half or a quarter of its GPU's
+part by the work, and the largest come first; all such together leave a quarter of them to benches that need them little, an
+eighth each. What failed beside others, as by memory that they had, or got no time, is judged once more with one bench a GPU, at
+the end.
 
 --seconds (540) ends the call: after that no task is begun, and the sizes at hand have a minute. OUT.json is written
 after every task. The same command goes on where OUT.json ends, on another machine of the same model too: what passed
 there is not judged again, nor what failed alone. Sizes that OTHER.json has, such as one of another model of GPU, come after
-all others. --only takes the tasks with one of these parts in their names. --table prints what OUT.json holds, and judges
-nothing.
+all others with --after, and never with --but. --table prints what OUT.json holds, and judges nothing.
 
 OUT.json: "columns" and "rows", a row a size, times in ns: cold median with its interval, hot, as called (from the first
 launch to the end, on an idle stream), floor. "calls" has command, date, commit, machine and seconds of every call; "call"
 in a row is its index.
 """
 import concurrent.futures
+import dataclasses
 import fnmatch
 import json
 import os
-import queue
 import subprocess
 import sys
 import tempfile
@@ -38,6 +42,17 @@ COLUMNS = ["task", "workload", "median_ns", "low_ns", "high_ns", "hot_ns", "call
            "call", "verdict", "detail"]
 CHEAP = 1 << 27  # bytes, and a hundredth of the operations, of a size that takes no long time
 ALONE = "alone: "  # before the detail of what failed with the GPU to itself
+# Of these the host finds the answer, also next to a GPU (src/oracle/cuda/gpu_table.h).
+HOST_OPERATORS = {"Cholesky", "Det", "Eig", "Inverse", "LDL", "LU", "LowRank", "PseudoInverse", "QR", "SVD", "SlogDet", "Solve",
+                  "SolveTriangular", "SpectralRadius", "SymmetricPower"}
+# How often a judgement goes through the operations of such a size, and its bytes: passes of the declared draw, and ten timed
+# calls; with a check each of those has its passes, and products besides.
+TIMES, TIMES_CHECKED, TIMES_BYTES = 28, 200, 300
+HALF, QUARTER = 2e13, 1e12  # operations from which on a bench has so much of the processors
+FEW = 1e11  # operations up to which a size shares a bench with others of its task,
+TOGETHER = 1 / 8  # and part of the memory
+MOST = 0.8  # part of the memory that a judgement is given beside others: what it takes is reckoned for the worst
+SMALL_BYTES = 4 * 2**30  # what a bench of cheap sizes takes
 
 
 class Ladders:
@@ -96,17 +111,34 @@ def row_of(v, call, alone):
                   "detail": "" if timed else (ALONE if alone else "") + (v.get("detail") or "no time")[:300]}
 
 
-def ladders_of(assay, suite, pattern, only):
-    """{task: {workload: bytes and operations that it takes}}"""
-    def sizes(task):
-        text = subprocess.run([assay, "show", task, "--json"], check=True, capture_output=True).stdout
-        times = 256 if "/LinearAlgebra/" in task else 1  # the steps of decompositions are not counted, and the oracle has them all
-        return task, {w["workload"]: times * (w.get("bytes") or 0) + (w.get("flops") or 0) / 100
-                      for w in json.loads(text)["workloads"] if fnmatch.fnmatch(w["workload"], pattern)}
+class Sizes(dict):
+    """{workload: bytes and operations that it takes}; work: operations on the host, where that answers; 0 elsewhere"""
 
-    tasks = [row["task"] for row in denominators.tasks_of(assay, suite) if any(part in row["task"] for part in only.split(","))]
+    def __init__(self, costs, work):
+        super().__init__(costs)
+        self.work = work
+
+
+def sizes_of(shown, operators, pattern):
+    host, times = not HOST_OPERATORS.isdisjoint(operators), TIMES
+    if "assay.check" in shown.get("onnx", ""):
+        times = TIMES_CHECKED
+    found = [w for w in shown["workloads"] if fnmatch.fnmatch(w["workload"], pattern)]
+    amounts = {w["workload"]: (w.get("bytes") or 0, w.get("flops") or 0) for w in found}
+    # A host has all the steps of a decomposition, which are not counted.
+    costs = {name: (256 if host else 1) * size + flops / 100 for name, (size, flops) in amounts.items()}
+    return Sizes(costs, {name: (times * flops + TIMES_BYTES * size if host else 0) for name, (size, flops) in amounts.items()})
+
+
+def ladders_of(assay, suite, pattern, only):
+    """{task: Sizes}"""
+    def sizes(row):
+        text = subprocess.run([assay, "show", row["task"], "--json"], check=True, capture_output=True).stdout
+        return row["task"], sizes_of(json.loads(text), (row.get("operators") or "").split(), pattern)
+
+    rows = [row for row in denominators.tasks_of(assay, suite) if only in row["task"]]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        return dict(pool.map(sizes, tasks))
+        return dict(pool.map(sizes, rows))
 
 
 def patterns(workloads, ladder, whole):
@@ -119,12 +151,75 @@ def patterns(workloads, ladder, whole):
     return [f"{head}[{''.join(ends)}]" for head, ends in found.items()]
 
 
-def jobs_of(missing, ladders):
-    """(task, sizes): first those that take little, of tasks with many of them first, then the others, the cheapest first."""
+@dataclasses.dataclass(eq=False)
+class Job:
+    """Sizes of a task for one bench. work: of the host's processors; bytes: of the GPU's memory."""
+    task: str
+    workloads: list
+    bytes: float = SMALL_BYTES
+    work: float = 0
+    alone: bool = False
+    cpus: list = dataclasses.field(default_factory=list)
+
+    def __iter__(self):
+        return iter((self.task, self.workloads))
+
+
+def dear_jobs(task, workloads, sizes, bytes_of, memory):
+    """Those that take little of both in one bench, of the others each in one of its own."""
+    found, together = [], []
+    for name in workloads:
+        job = Job(task, [name], min(bytes_of(task, name), MOST * memory), sizes.work.get(name, 0))
+        (together if job.bytes <= max(SMALL_BYTES, TOGETHER * memory) and job.work <= FEW else found).append(job)
+    if together:
+        names = [name for job in together for name in job.workloads]
+        found.append(Job(task, names, max(job.bytes for job in together), sum(job.work for job in together)))
+    return found
+
+
+def jobs_of(missing, ladders, bytes_of, memory):
+    """First sizes that take little, of tasks with many of them first; then those of much work on the host, the largest first, and
+    the others, the cheapest first: these two are at work side by side."""
     cheap = {t: [w for w in workloads if ladders[t][w] <= CHEAP] for t, workloads in missing.items()}
-    dear = {t: [w for w in workloads if ladders[t][w] > CHEAP] for t, workloads in missing.items()}
-    return [(t, cheap[t]) for t in sorted(cheap, key=lambda t: -len(cheap[t])) if cheap[t]] + \
-        [(t, dear[t]) for t in sorted(dear, key=lambda t: max((ladders[t][w] for w in dear[t]), default=0)) if dear[t]]
+    found = [Job(t, cheap[t]) for t in sorted(cheap, key=lambda t: -len(cheap[t])) if cheap[t]]
+    dear = [job for task, workloads in missing.items()
+            for job in dear_jobs(task, [w for w in workloads if ladders[task][w] > CHEAP], ladders[task], bytes_of, memory)]
+    return found + sorted(dear, key=lambda job: (-job.work, max(ladders[job.task][w] for w in job.workloads)))
+
+
+class Room(denominators.Memory):
+    """Jobs, and what of each GPU's memory and processors they leave."""
+
+    def __init__(self, jobs, options):
+        super().__init__(jobs, options.gpus, options.memory)
+        cpus = sorted(os.sched_getaffinity(0))
+        self.cpus = [cpus[gpu * len(cpus) // options.gpus:(gpu + 1) * len(cpus) // options.gpus] or cpus
+                     for gpu in range(options.gpus)]
+        self.parts = [len(own) for own in self.cpus]
+        self.at_work = [0] * options.gpus  # processors of jobs with work on the host
+
+    def wants(self, job, gpu):
+        part = self.parts[gpu]
+        if job.alone:
+            return part
+        return max(1, part // (2 if job.work >= HALF else 4 if job.work >= QUARTER else 8))
+
+    def fits(self, job, gpu):
+        wanted = self.wants(job, gpu)
+        most = self.parts[gpu] - self.parts[gpu] // 4 if any(not other.work for other in self.todo) else self.parts[gpu]
+        crowd = job.work and self.at_work[gpu] > 0 and self.at_work[gpu] + wanted > most
+        return super().fits(job, gpu) and wanted <= len(self.cpus[gpu]) and not crowd
+
+    def begin(self, job, gpu):
+        super().begin(job, gpu)
+        wanted = self.wants(job, gpu)
+        job.cpus, self.cpus[gpu] = self.cpus[gpu][:wanted], self.cpus[gpu][wanted:]
+        self.at_work[gpu] += wanted if job.work else 0
+
+    def end(self, job, gpu):
+        super().end(job, gpu)
+        self.cpus[gpu] += job.cpus
+        self.at_work[gpu] -= len(job.cpus) if job.work else 0
 
 
 class Benches:
@@ -133,9 +228,14 @@ class Benches:
     def __init__(self, options, ladders, store, log):
         self.options, self.ladders, self.store, self.log = options, ladders, store, log
 
-    def bench(self, gpu, task, workloads, alone, end):
-        o, environment, cpus = self.options, dict(os.environ), sorted(os.sched_getaffinity(0))
-        own = cpus[gpu * len(cpus) // o.gpus:(gpu + 1) * len(cpus) // o.gpus] or cpus
+    def bytes_of(self, task, workload):
+        """What a judgement takes of the GPU's memory; all of it where nobody knows."""
+        done = subprocess.run([self.options.assay, "tasks", task, "--workload", workload, "--json"], capture_output=True)
+        rows = [row for row in json.loads(done.stdout) if row["task"] == task] if done.returncode == 0 else []
+        return min(denominators.most_bytes(rows[0], "eager"), self.options.memory) if rows else self.options.memory
+
+    def bench(self, gpu, job, alone, end):
+        o, environment, (task, workloads) = self.options, dict(os.environ), job
         if o.device == "cuda":
             environment["CUDA_VISIBLE_DEVICES"] = common.visible(gpu)
         for pattern in patterns(workloads, o.ladders[task], o.workload):
@@ -145,7 +245,7 @@ class Benches:
             begun = time.monotonic()
             with tempfile.TemporaryFile("w+") as out:
                 child = subprocess.Popen(command, env=environment, stdout=out, stderr=self.log,
-                                         preexec_fn=lambda: os.sched_setaffinity(0, own))
+                                         preexec_fn=lambda: os.sched_setaffinity(0, job.cpus))
                 denominators.wait_for(child, lambda: max(end, begun))
                 out.seek(0)
                 try:
@@ -156,22 +256,29 @@ class Benches:
             if time.monotonic() >= end:
                 return
 
-    def work(self, gpu, tasks, alone, end):
+    def work(self, gpu, room, alone, end):
         while time.monotonic() < end:
-            try:
-                task, workloads = tasks.get_nowait()
-            except queue.Empty:
+            job = room.take(gpu)
+            if not job:
                 return
-            self.bench(gpu, task, workloads, alone, end)
+            try:
+                self.bench(gpu, job, alone, end)
+            finally:
+                room.give_back(job, gpu)
 
     def run(self, missing, each, alone, end):
-        tasks = queue.Queue()
-        for job in jobs_of(missing, self.options.ladders):
-            tasks.put(job)
-        threads = [threading.Thread(target=self.work, args=(i % self.options.gpus, tasks, alone, end))
+        jobs = jobs_of(missing, self.options.ladders, self.bytes_of, self.options.memory)
+        for job in jobs:
+            job.alone = alone
+        room = Room(jobs, self.options)
+        threads = [threading.Thread(target=self.work, args=(i % self.options.gpus, room, alone, end))
                    for i in range(self.options.gpus * each)]
         for thread in threads:
             thread.start()
+        while any(thread.is_alive() for thread in threads):
+            time.sleep(0.05)
+            if time.monotonic() >= end:
+                room.stop()
         for thread in threads:
             thread.join()
 
@@ -181,7 +288,10 @@ def missing_of(options, ladders, others, alone):
     def missing(task, w):
         return not ladders.done(task, w) if alone else not any(d.tried(task, w) for d in (ladders, *others))
 
-    found = {task: [w for w in ladder if missing(task, w)] for task, ladder in options.ladders.items()}
+    def wanted(task, w):
+        return missing(task, w) and not any(d.tried(task, w) for d in options.but)
+
+    found = {task: [w for w in ladder if wanted(task, w)] for task, ladder in options.ladders.items()}
     return {task: workloads for task, workloads in found.items() if workloads}
 
 
@@ -206,12 +316,14 @@ class Options:
         self.each, self.suite = int(option("--each", 6)), option("--suite", "kernelbenchx")
         self.candidates, self.workload = option("--from", "torch.eager"), option("--workload", "size*")
         self.samples, self.budget, self.only = option("--samples", "30"), option("--budget", "120"), option("--only", "")
-        self.table, after = "--table" in arguments, option("--after", None)
-        self.after = [Ladders(after)] if after else []
+        self.table, after, but, memory = ("--table" in arguments, option("--after", None), option("--but", None),
+                                          option("--memory", None))
+        self.after, self.but = [Ladders(after)] if after else [], [Ladders(but)] if but else []
         arguments[:] = [a for a in arguments if a != "--table"]
         if len(arguments) != 2:
             sys.exit(__doc__)
         self.assay, self.out = os.path.realpath(arguments[0]), arguments[1]
+        self.memory = float(memory) * 2**30 if memory else denominators.memory_of(self.device, self.gpus)
         self.ladders = ladders_of(self.assay, self.suite, self.workload, self.only)
         self.call = 0
 

@@ -105,12 +105,76 @@ class Ladders(unittest.TestCase):
         self.assertEqual(self.order, ["x/b size01", "x/b size03", "x/a size01", "x/a size02", "x/a size03",
                                       "x/b size03", "x/b size02", "x/b size03"])
 
+    def jobs(self, missing, sizes, bytes_of=lambda task, name: 0, memory=80 * 2**30):
+        found = ladders.jobs_of(missing, {task: ladders.Sizes(*two) for task, two in sizes.items()}, bytes_of, memory)
+        return found, [(job.task, job.workloads) for job in found]
+
     def test_cheap_sizes_first(self):
         """The large sizes of one task do not come before the small ones of another."""
-        ladders_ = {"a": {"size01": 1, "size02": 1 << 30}, "b": {"size01": 1, "size02": 2, "size03": 1 << 28}, "c": {"size01": 1 << 29}}
+        sizes = {"a": ({"size01": 1, "size02": 1 << 30}, {}), "b": ({"size01": 1, "size02": 2, "size03": 1 << 28}, {}),
+                 "c": ({"size01": 1 << 29}, {})}
         missing = {"a": ["size01", "size02"], "b": ["size02", "size03", "size01"], "c": ["size01"]}
-        self.assertEqual(ladders.jobs_of(missing, ladders_), [("b", ["size02", "size01"]), ("a", ["size01"]), ("b", ["size03"]),
-                                                              ("c", ["size01"]), ("a", ["size02"])])
+        self.assertEqual(self.jobs(missing, sizes)[1], [("b", ["size02", "size01"]), ("a", ["size01"]), ("b", ["size03"]),
+                                                        ("c", ["size01"]), ("a", ["size02"])])
+
+    def test_work_on_the_host_first(self):
+        """Of the dear sizes; small ones of a task share a bench, and one that may take all memory has room left beside it."""
+        large = 1 << 30
+        names = ["size01", "size02", "size03"]
+        sizes = {"qr": (dict.fromkeys(names, large), {"size01": 1e10, "size02": 2e10, "size03": 3e13}),
+                 "conv": (dict.fromkeys(names, 2 * large), {})}
+        memory = {"size01": 5, "size02": 9, "size03": 80}
+        jobs, found = self.jobs({"conv": names, "qr": names}, sizes,
+                                lambda task, name: (memory[name] if task == "conv" else 5) * 2**30)
+        self.assertEqual(found, [("qr", ["size03"]), ("qr", ["size01", "size02"]),
+                                 ("conv", ["size03"]), ("conv", ["size01", "size02"])])
+        self.assertEqual([(job.work, job.bytes / 2**30) for job in jobs], [(3e13, 5), (3e10, 5), (0, 64), (0, 9)])
+
+    def test_processors(self):
+        """Half of them, a quarter and an eighth; a quarter is left to what needs the host little, as long as such is there."""
+        options = mock.Mock(gpus=1, memory=100.0)
+        with mock.patch.object(os, "sched_getaffinity", lambda pid: set(range(16))):
+            def job(work, number=1):
+                return ladders.Job("t", ["size01"], number, work)
+            room = ladders.Room([job(3e13), job(2e12), job(2e12), job(0), job(0), job(0), job(0, 200)], options)
+            taken = [room.fitting(0)]
+            while taken[-1]:
+                room.begin(taken[-1], 0)
+                taken.append(room.fitting(0))
+            self.assertEqual([(j.work, len(j.cpus)) for j in taken[:-1]], [(3e13, 8), (2e12, 4), (0, 2), (0, 2)])
+            self.assertEqual(len({cpu for j in taken[:-1] for cpu in j.cpus}), 16)
+            room.give_back(taken[2], 0)
+            self.assertEqual(len(room.cpus[0]), 2)
+            for j in (taken[3], taken[1]):
+                room.give_back(j, 0)
+            self.assertEqual([j.work for j in room.todo], [2e12, 0, 0])
+            room.todo.pop()
+            room.todo.pop()  # nothing else is left, so that work on the host may have all
+            self.assertEqual((room.fitting(0).work, room.todo), (2e12, []))
+            last = job(0)
+            last.alone = True
+            room.todo.append(last)
+            self.assertIsNone(room.fitting(0))
+            room.give_back(taken[0], 0)
+            room.begin(room.fitting(0), 0)
+            self.assertEqual((len(last.cpus), room.free), (16, [0]))
+
+    def test_work_of_a_size(self):
+        """Operators that the host has, and checks, whose answers have passes of their own."""
+        workloads = [{"workload": "size01", "bytes": 10.0, "flops": 1e12}, {"workload": "full", "bytes": 1.0, "flops": 1.0}]
+        shown = {"workloads": workloads, "onnx": ""}
+        for operators, onnx, expected in ((["Conv"], "", 0), (["MatMul", "Solve"], "", 28e12 + 3000),
+                                          (["QR"], '"assay.check" : "factors"', 200e12 + 3000)):
+            sizes = ladders.sizes_of({**shown, "onnx": onnx}, operators, "size*")
+            self.assertEqual((list(sizes), sizes.work["size01"]), (["size01"], expected))
+
+    def test_but(self):
+        """What another file has is not asked for."""
+        other = os.path.join(self.folder.name, "other.json")
+        with open(other, "w", encoding="utf-8") as file:
+            json.dump({"columns": ["task", "workload", "verdict", "detail", "median_ns"],
+                       "rows": [["x/a", f"size0{i}", "pass", "", 5.0] for i in (1, 2, 3)]}, file)
+        self.assertEqual(sorted(set(self.call("--but", other)[1])), ["x/b size02", "x/b size03"])
 
     def test_no_time(self):
         """What passed without a time beside others is timed alone."""
