@@ -56,18 +56,18 @@ int main(int argc, char **argv) {
       task_cost(&t, &w, &cost, &err))
     return fail(&err);
   struct array *inputs = base_calloc((size_t)t.n_inputs + 1, sizeof *inputs);
-  struct array *outputs = base_calloc((size_t)t.n_outputs + 1, sizeof *outputs);
+  struct array *outputs = base_calloc((size_t)task_oracle_graph(&t)->n_outputs + 1, sizeof *outputs);
   int64_t start = clock_monotonic_ns();
   if (make_inputs(&t, &w, inputs, &err))
     return fail(&err);
   double drawing = seconds_since(start), exact, scaled = 0;
   struct oracle_request r = {
-      .graph = &t.model.flat, .inputs = inputs, .arith = arith_exact(), .threads = parallel_cpus()};
+      .graph = task_oracle_graph(&t), .inputs = inputs, .arith = arith_exact(), .threads = parallel_cpus()};
   start = clock_monotonic_ns();
   if (oracle_eval(&r, outputs, &err))
     return fail(&err);
   exact = seconds_since(start);
-  for (int i = 0; i < t.n_outputs; i++)
+  for (int i = 0; i < task_oracle_graph(&t)->n_outputs; i++)
     array_release(&outputs[i]);
   getrusage(RUSAGE_SELF, &usage);
   double exact_peak = (double)usage.ru_maxrss * 1024;
@@ -76,7 +76,7 @@ int main(int argc, char **argv) {
     struct arith contract = t.contract.arith;
     contract.key = 1;
     start = clock_monotonic_ns();
-    if (oracle_answer_make(&t.model.flat, inputs, &contract, replicas, parallel_cpus(), &a, &err))
+    if (oracle_answer_make(task_oracle_graph(&t), inputs, &contract, replicas, parallel_cpus(), &a, &err))
       return fail(&err);
     scaled = seconds_since(start);
     oracle_answer_release(&a);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Right-looking: a block is eliminated, then what is left of the matrix is brought up to date, block by block (Golub
-// and Van Loan, Matrix Computations, sections 3.2.11 and 4.2.9).
+// and Van Loan, Matrix Computations, sections 3.2.11, 4.2.9 and 5.2.3).
 #include "ops/blocked.h"
 
 #include <cblas.h>
@@ -13,6 +13,13 @@
 // LAPACK's, which OpenBLAS has; Debian's headers for it are a package of their own.
 void dgetrf_(const int *m, const int *n, double *a, const int *lda, int *pivots, int *info);
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
+void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work, const int *lwork,
+             int *info);
+void dlarft_(const char *direct, const char *stored, const int *n, const int *k, const double *v, const int *ldv,
+             const double *tau, double *t, const int *ldt);
+void dlarfb_(const char *side, const char *trans, const char *direct, const char *stored, const int *m, const int *n,
+             const int *k, const double *v, const int *ldv, const double *t, const int *ldt, double *c, const int *ldc,
+             double *work, const int *ldwork);
 void dlaswp_(const int *n, double *a, const int *lda, const int *k1, const int *k2, const int *pivots, const int *step);
 
 enum { BLOCK = 128, TILE = 8 }; // a tile's rows are a cache line each
@@ -106,6 +113,69 @@ bool blocked_cholesky(int n, double *a, int threads) {
     parallel_for(threads, blocks_of(n - k - w), 1, update_range, &s);
   }
   return true;
+}
+
+// ---- reflections
+
+// I - V T V' of a block of reflections, which begin at row `first`, for blocks of columns from `from` on.
+struct reflecting {
+  int m, width, first, from, columns; // columns: where the matrix ends
+  const double *v, *t;
+  const char *turned; // "T": its transposed
+  double *to;
+  atomic_bool *failed;
+};
+
+static void reflect_range(void *arg, int64_t begin, int64_t end) {
+  const struct reflecting *r = arg;
+  const int m = r->m, rows = m - r->first, w = r->width, apart = BLOCK;
+  double *work = base_alloc((size_t)BLOCK * BLOCK * sizeof *work);
+  if (!work)
+    *r->failed = true;
+  for (int b = (int)begin; b < (int)end && work; b++) {
+    const int j = r->from + b * BLOCK, columns = least(BLOCK, r->columns - j);
+    dlarfb_("L", r->turned, "F", "C", &rows, &columns, &w, r->v, &m, r->t, &apart, at(r->to, m, r->first, j), &m, work,
+            &apart);
+  }
+  base_free(work);
+}
+
+static void reflect(struct reflecting *r, const double *tau, int threads) {
+  double t[BLOCK * BLOCK];
+  const int rows = r->m - r->first, apart = BLOCK;
+  dlarft_("F", "C", &rows, &r->width, r->v, &r->m, tau, t, &apart);
+  r->t = t;
+  parallel_for(threads, blocks_of(r->columns - r->from), 1, reflect_range, r);
+}
+
+bool blocked_qr(int m, int n, double *a, double *tau, int threads) {
+  const int all = least(m, n), room = 64 * BLOCK;
+  atomic_bool failed = false;
+  double *work = base_alloc((size_t)room * sizeof *work);
+  for (int k = 0; k < all && work && !failed; k += BLOCK) {
+    int info, rows = m - k, w = least(BLOCK, all - k);
+    dgeqrf_(&rows, &w, at(a, m, k, k), &m, tau + k, work, &room, &info);
+    struct reflecting r = {m, w, k, k + w, n, at(a, m, k, k), NULL, "T", a, &failed};
+    if (k + w < n)
+      reflect(&r, tau + k, threads);
+  }
+  base_free(work);
+  return work && !failed;
+}
+
+// From the last reflections to the first: columns before those at hand are still the identity's.
+bool blocked_q(int m, int columns, const double *a, const double *tau, double *q, int threads) {
+  atomic_bool failed = false;
+  for (int j = 0; j < columns; j++) {
+    memset(at(q, m, 0, j), 0, (size_t)m * sizeof *q);
+    *at(q, m, j, j) = 1;
+  }
+  for (int b = blocks_of(columns) - 1; b >= 0 && !failed; b--) {
+    const int k = b * BLOCK, w = least(BLOCK, columns - k);
+    struct reflecting r = {m, w, k, k, columns, a + (size_t)k * (size_t)m + (size_t)k, NULL, "N", q, &failed};
+    reflect(&r, tau + k, threads);
+  }
+  return !failed;
 }
 
 // ---- copies

@@ -17,6 +17,13 @@ bool blocked_lu(int n, double *a, int *pivots, int threads);
 // definite.
 bool blocked_cholesky(int n, double *a, int threads);
 
+// A = Q R of m rows and n columns by Householder's reflections, as LAPACK's dgeqrf leaves it: R, and below it the
+// reflections, with min(m, n) factors in `tau`. False: no memory.
+bool blocked_qr(int m, int n, double *a, double *tau, int threads);
+
+// The first `columns` columns of Q, of as many reflections, m rows apart. False: no memory.
+bool blocked_q(int m, int columns, const double *a, const double *tau, double *q, int threads);
+
 // to[j n + i] = a[i row + j column].
 void blocked_load(int n, const double *a, int64_t row, int64_t column, double *to, int threads);
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/blocked.h"
 #include "ops/families.h"
 #include "ops/gemm.h"
 #include "ops/loops.h"
@@ -17,10 +18,6 @@
 #include "ops/spectral.h"
 
 // LAPACK's, which OpenBLAS has; Debian's headers for it are a package of their own.
-void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work, const int *lwork,
-             int *info);
-void dorgqr_(const int *m, const int *n, const int *k, double *a, const int *lda, const double *tau, double *work,
-             const int *lwork, int *info);
 void dsytrf_(const char *uplo, const int *n, double *a, const int *lda, int *ipiv, double *work, const int *lwork,
              int *info);
 
@@ -90,23 +87,26 @@ static bool turn_columns(struct matrix *x, double *q) {
 }
 
 static bool qr_exact(struct matrix *x) {
-  const int m = x->m, n = x->n, k = x->least, work_n = 64 * (n + k) + 1;
-  int info = 0;
-  double *f = matrix_doubles(x, m, n > k ? n : k), *tau = matrix_doubles(x, 1, k), *work = matrix_doubles(x, 1, work_n);
-  if (!f || !tau || !work)
+  const int m = x->m, n = x->n, k = x->least;
+  double *f = matrix_doubles(x, m, n), *tau = matrix_doubles(x, 1, k), *q = matrix_doubles(x, m, k);
+  if (!f || !tau || !q)
     return false;
   for (int i = 0; i < m; i++)
     for (int j = 0; j < n; j++)
       f[(int64_t)j * m + i] = x->a[(int64_t)i * n + j];
-  dgeqrf_(&m, &n, f, &m, tau, work, &work_n, &info);
+  if (!blocked_qr(m, n, f, tau, x->threads))
+    return false;
   for (int i = 0; i < k && x->y[1]; i++)
     for (int j = 0; j < n; j++)
       x->y[1][(int64_t)i * n + j] = i <= j ? f[(int64_t)j * m + i] : 0;
-  dorgqr_(&m, &k, &k, f, &m, tau, work, &work_n, &info);
-  for (int i = 0; i < m && x->y[0]; i++)
+  if (!x->y[0])
+    return true;
+  if (!blocked_q(m, k, f, tau, q, x->threads))
+    return false;
+  for (int i = 0; i < m; i++)
     for (int j = 0; j < k; j++)
-      x->y[0][(int64_t)i * k + j] = f[(int64_t)j * m + i];
-  return info == 0;
+      x->y[0][(int64_t)i * k + j] = q[(int64_t)j * m + i];
+  return true;
 }
 
 // Whether the exact pass made all outputs; they are copied then.

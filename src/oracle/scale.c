@@ -396,7 +396,7 @@ static void eval_range(void *arg, int64_t begin, int64_t end) {
   for (int64_t k = begin; k < end; k++) {
     struct oracle_request r = *p->r;
     r.arith = p->kinds[k].arith;
-    r.threads = (r.threads + p->n - 1) / p->n;
+    r.threads = r.threads > p->n ? r.threads / p->n : 1;
     p->statuses[k] = oracle_eval(&r, p->outputs + k * r.graph->n_outputs, &p->errors[k]);
   }
 }

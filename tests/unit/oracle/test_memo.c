@@ -223,6 +223,40 @@ static void test_cholesky(void **state) {
   base_free(products);
 }
 
+static void test_reflections(void **state) {
+  (void)state;
+  enum { M = N + 70 };
+  static const int shapes[][2] = {{M, N}, {N, N}, {200, N}};
+  for (int i = 0; i < 3; i++) {
+    const int m = shapes[i][0], n = shapes[i][1], k = m < n ? m : n;
+    struct noise noise = noise_at(9, (uint64_t)i);
+    double *a = base_alloc((size_t)m * (size_t)n * sizeof *a), *f = base_alloc((size_t)m * (size_t)n * sizeof *f);
+    double *q = base_alloc((size_t)m * (size_t)k * sizeof *q), tau[N], worst = 0, askew = 0;
+    assert_true(a && f && q);
+    for (int l = 0; l < m * n; l++)
+      a[l] = f[l] = noise_normal(&noise);
+    assert_true(blocked_qr(m, n, f, tau, 3) && blocked_q(m, k, f, tau, q, 3));
+    for (int row = 0; row < m; row++)
+      for (int j = 0; j < n; j++) {
+        double sum = 0;
+        for (int l = 0; l < k && l <= j; l++)
+          sum += q[l * m + row] * f[j * m + l];
+        worst = fmax(worst, fabs(sum - a[j * m + row]));
+      }
+    for (int one = 0; one < k; one++)
+      for (int two = 0; two <= one; two++) {
+        double sum = 0;
+        for (int row = 0; row < m; row++)
+          sum += q[one * m + row] * q[two * m + row];
+        askew = fmax(askew, fabs(sum - (one == two)));
+      }
+    assert_true(worst < 1e-12 && askew < 1e-13);
+    base_free(a);
+    base_free(f);
+    base_free(q);
+  }
+}
+
 static double of_triangle(const struct blocked_triangle *t, int i, int j) {
   const double v = t->by_rows ? t->t[i * N + j] : t->t[j * N + i];
   return i == j && t->unit ? 1 : (t->upper ? i > j : i < j) ? 0 : v;
@@ -268,6 +302,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_passes_share), cmocka_unit_test(test_threads),   cmocka_unit_test(test_elimination),
       cmocka_unit_test(test_cholesky),     cmocka_unit_test(test_triangles), cmocka_unit_test(test_load),
+      cmocka_unit_test(test_reflections),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
