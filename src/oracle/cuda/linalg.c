@@ -10,13 +10,18 @@
 
 enum { OUTPUTS = 3 };
 
-// Multiply-adds from which on others may have the device: some hundredths of a second.
-#define LONG_WORK 3e8
+// From so many operations, or elements of a matrix, on others may have the device meanwhile: a second, or a part of
+// one. Below that it would take longer to have it again.
+#define LONG_WORK 5e9
+enum { LONG_READING = 1 << 28 };
 
-static bool takes_long(const struct gpu_eval *c) {
-  const struct shape *s = &c->in[0]->shape;
-  const int64_t columns = s->rank > 0 ? s->dims[s->rank - 1] : 1;
-  return c->node->op->class == OP_FACTORIZATION && (double)shape_count(s) * (double)columns > LONG_WORK;
+static bool takes_long(const struct op_infer *c) {
+  const struct op_def *op = c->node->op;
+  struct op_cost cost = {0};
+  if (op->class != OP_FACTORIZATION || !op->cost)
+    return false;
+  op->cost(c, &cost);
+  return cost.contraction_flops > LONG_WORK || shape_count(&c->in[0]->shape) >= LONG_READING;
 }
 
 static enum assay_status outputs_make(const struct gpu_eval *c, struct array *out, struct assay_error *err) {
@@ -46,7 +51,7 @@ enum assay_status gpu_host_eval(struct gpu_eval *c, struct assay_error *err) {
                         .threads = parallel_cpus(),
                         .scratch = &scratch,
                         .memo = c->memo};
-    const bool waits = takes_long(c);
+    const bool waits = takes_long(&v.infer);
     if (waits)
       compute_waits(c->compute, true);
     status = c->node->op->eval(&e, err);

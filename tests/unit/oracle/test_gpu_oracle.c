@@ -743,7 +743,7 @@ static void count_waits(void *arg, bool waits) {
 // What the host does for long, others may have the device for; and its passes share what they find.
 static void test_host_lends_the_device(void **state) {
   (void)state;
-  static const int sizes[] = {32, 700};
+  static const int sizes[] = {32, 1960};
   for (int i = 0; i < 2; i++) {
     const int n = sizes[i];
     char text[128];
