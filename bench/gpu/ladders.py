@@ -210,6 +210,18 @@ class Room(denominators.Memory):
         crowd = job.work and self.at_work[gpu] > 0 and self.at_work[gpu] + wanted > most
         return super().fits(job, gpu) and wanted <= len(self.cpus[gpu]) and not crowd
 
+    def fitting(self, gpu):
+        """As of Memory, but jobs with work on the host wait for processors: these may be passed, and pass, as often as they do."""
+        held, first = False, True
+        for i, job in enumerate(self.todo):
+            if self.fits(job, gpu) and (job.work or not held):
+                if not job.work:
+                    self.passed = 0 if first else self.passed + 1
+                return self.todo.pop(i)
+            if not job.work:
+                held, first = held or (first and self.passed >= denominators.PASSED_BY), False
+        return None
+
     def begin(self, job, gpu):
         super().begin(job, gpu)
         wanted = self.wants(job, gpu)

@@ -159,6 +159,22 @@ class Ladders(unittest.TestCase):
             room.begin(room.fitting(0), 0)
             self.assertEqual((len(last.cpus), room.free), (16, [0]))
 
+    def test_passed_for_want_of_memory(self):
+        """A bench that waits for memory is passed only so often, one that waits for processors as often as it has to."""
+        options = mock.Mock(gpus=1, memory=100.0)
+        with mock.patch.object(os, "sched_getaffinity", lambda pid: set(range(16))):
+            def job(work, number):
+                return ladders.Job("t", ["size01"], number, work)
+            most = ladders.denominators.PASSED_BY
+            room = ladders.Room([job(3e13, 20), job(3e13, 20), job(0, 90), *(job(0, 1) for i in range(most + 3))], options)
+            room.begin(room.fitting(0), 0)
+            for i in range(most):
+                self.assertEqual((room.fitting(0).bytes, i), (1, i))
+            self.assertIsNone(room.fitting(0))
+            room.todo.insert(0, job(2e12, 5))
+            self.assertEqual(room.fitting(0).bytes, 5)
+            self.assertEqual([j.bytes for j in room.todo], [20, 90, 1, 1, 1])
+
     def test_work_of_a_size(self):
         """Operators that the host has, and checks, whose answers have passes of their own."""
         workloads = [{"workload": "size01", "bytes": 10.0, "flops": 1e12}, {"workload": "full", "bytes": 1.0, "flops": 1.0}]
