@@ -211,7 +211,7 @@ class Room(denominators.Memory):
         return super().fits(job, gpu) and wanted <= len(self.cpus[gpu]) and not crowd
 
     def fitting(self, gpu):
-        """As of Memory, but jobs with work on the host wait for processors: these may be passed, and pass, as often as they do."""
+        """As of Memory, but jobs with work on the host wait for processors: these may be passed, and pass, without end."""
         held, first = False, True
         for i, job in enumerate(self.todo):
             if self.fits(job, gpu) and (job.work or not held):

@@ -152,7 +152,8 @@ bool blocked_qr(int m, int n, double *a, double *tau, int threads) {
   const int all = least(m, n), room = 64 * BLOCK;
   atomic_bool failed = false;
   double *work = base_alloc((size_t)room * sizeof *work);
-  for (int k = 0; k < all && work && !failed; k += BLOCK) {
+  failed = !work;
+  for (int k = 0; k < all && !failed; k += BLOCK) {
     int info, rows = m - k, w = least(BLOCK, all - k);
     dgeqrf_(&rows, &w, at(a, m, k, k), &m, tau + k, work, &room, &info);
     struct reflecting r = {m, w, k, k + w, n, at(a, m, k, k), NULL, "T", a, &failed};
@@ -160,7 +161,7 @@ bool blocked_qr(int m, int n, double *a, double *tau, int threads) {
       reflect(&r, tau + k, threads);
   }
   base_free(work);
-  return work && !failed;
+  return !failed;
 }
 
 // From the last reflections to the first: columns before those at hand are still the identity's.
