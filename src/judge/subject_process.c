@@ -445,6 +445,8 @@ static enum assay_status load(struct subject *s, const struct layout *layouts, i
   subject_turn(s, TURN_TOGETHER); // to compile takes as long as it takes
   if (!status)
     status = runner_load(h->runner, usual, &out->report, err);
+  // Also for calls that nobody times: a neighbour's kernels would slow their probes, and look like the candidate's.
+  // What the host does for long between calls is done without a turn (subject_rest).
   subject_turn(s, TURN_ALONE);
   return status;
 }
