@@ -3,7 +3,7 @@
 """KernelBench-X's ladders: a baseline over every size that the suite times, judged and timed.
 
 usage: ladders.py ASSAY OUT.json [--seconds S] [--gpus N] [--each N] [--memory GIB] [--suite SUITE] [--from BASELINE]
-                  [--workload GLOB] [--device D] [--samples N] [--budget S] [--only PART] [--but OTHER.json]
+                  [--workload GLOB] [--device D] [--samples N] [--budget S] [--only PART,...] [--but OTHER.json]
                   [--after OTHER.json] [--table]
 
 Each of the --gpus GPUs (default: all that CUDA_VISIBLE_DEVICES or nvidia-smi lists) has --each benches at once (6), of the sizes
@@ -18,7 +18,8 @@ the end.
 --seconds (540) ends the call: after that no task is begun, and the sizes at hand have a minute. OUT.json is written
 after every task. The same command goes on where OUT.json ends, on another machine of the same model too: what passed
 there is not judged again, nor what failed alone. Sizes that OTHER.json has, such as one of another model of GPU, come after
-all others with --after, and never with --but. --table prints what OUT.json holds, and judges nothing.
+all others with --after, and never with --but. --only takes the tasks with one of these parts in their names. --table prints
+what OUT.json holds, and judges nothing.
 
 OUT.json: "columns" and "rows", a row a size, times in ns: cold median with its interval, hot, as called (from the first
 launch to the end, on an idle stream), floor. "calls" has command, date, commit, machine and seconds of every call; "call"
@@ -136,7 +137,7 @@ def ladders_of(assay, suite, pattern, only):
         text = subprocess.run([assay, "show", row["task"], "--json"], check=True, capture_output=True).stdout
         return row["task"], sizes_of(json.loads(text), (row.get("operators") or "").split(), pattern)
 
-    rows = [row for row in denominators.tasks_of(assay, suite) if only in row["task"]]
+    rows = [row for row in denominators.tasks_of(assay, suite) if any(part in row["task"] for part in only.split(","))]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         return dict(pool.map(sizes, rows))
 
