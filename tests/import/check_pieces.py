@@ -19,7 +19,7 @@ TOOL = importer()
 
 import numpy  # noqa: E402
 import torch  # noqa: E402
-from importing import functions, module_task, task  # noqa: E402
+from importing import export, functions, linalg, module_task, task  # noqa: E402
 from importing.check import Assay  # noqa: E402
 from importing.distributions import fit, fit_draws  # noqa: E402
 from importing.source import is_blank  # noqa: E402
@@ -244,6 +244,32 @@ def stubs():
             raise AssertionError(told)
 
 
+# What each refused factorization is written as.
+FACTORIZATIONS = {"linalg_qr": lambda a: torch.linalg.qr(a).Q,
+                  "linalg_eig": lambda a: torch.linalg.eig(a).eigenvectors.real,
+                  "geqrf": lambda a: torch.geqrf(a).a,
+                  "linalg_householder_product": lambda a: torch.linalg.householder_product(a, a[0]),
+                  "linalg_lu": lambda a: torch.linalg.lu(a).L,
+                  "linalg_lu_factor_ex": lambda a: torch.linalg.lu_factor(a).LU,
+                  "linalg_ldl_factor_ex": lambda a: torch.linalg.ldl_factor(a).LD}
+
+
+def factorizations():
+    """Each that has words of its own gets them: none is made of something else meanwhile, or has another name there."""
+    same(sorted(linalg.REFUSED), sorted(FACTORIZATIONS), "the refused factorizations")
+    for name, use in FACTORIZATIONS.items():
+        matrix = types.SimpleNamespace(value=torch.rand(4, 4), axes=None)
+        source = types.SimpleNamespace(inputs=[matrix], state=[], guards=[], model=use, path=pathlib.Path(__file__), masks=list,
+                                       call=lambda model, inputs, state: [model(*inputs)])
+        try:
+            export.export(source, "none")
+        except TOOL.Refused as e:
+            if f"aten.{name}: {linalg.REFUSED[name]}" not in str(e):
+                raise AssertionError(f"{name}: {e}") from e
+        else:
+            raise AssertionError(f"{name} is not refused")
+
+
 def large_trials():
     """What is tried to find a dimension that cannot vary is not computed at sizes at which full is not."""
     class Drawn:
@@ -276,7 +302,7 @@ def main():
     install()
     failures = 0
     for part in (followed_draws, fitted_values, remembered_functions, counted_weights, options, unwritten, judged, stubs,
-                 large_trials, advised):
+                 factorizations, large_trials, advised):
         try:
             part()
             print(f"{part.__name__}: right")
