@@ -4,31 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-// The length of the well-formed UTF-8 sequence at p (Unicode 15, table 3-7), 0 when there is none, and its character.
-// Reads no further than the first byte that does not belong, so it stops at the text's end.
-static int sequence(const unsigned char *p, uint32_t *character) {
-  *character = p[0];
-  if (p[0] < 0x80)
-    return 1;
-  int n = p[0] >= 0xc2 && p[0] <= 0xdf ? 2 : p[0] >= 0xe0 && p[0] <= 0xef ? 3 : p[0] >= 0xf0 && p[0] <= 0xf4 ? 4 : 0;
-  uint32_t code = n == 2 ? p[0] & 0x1fu : n == 3 ? p[0] & 0x0fu : p[0] & 0x07u;
-  for (int i = 1; i < n; i++) {
-    if ((p[i] & 0xc0) != 0x80)
-      return 0;
-    code = code << 6 | (p[i] & 0x3fu);
-  }
-  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  *character = code;
-  return code < least[n] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? 0 : n;
-}
+#include "base/utf8.h"
 
 bool printable_misleads(uint32_t c) {
+  // Default_Ignorable_Code_Point of Unicode's DerivedCoreProperties.txt (places in it are kept for more such), which
+  // has all of Bidi_Control, and with it what ends lines or is a control elsewhere.
   static const struct {
     uint32_t first, last;
-  } ranges[] = {{0x80, 0x9f},     {0xad, 0xad},     {0x34f, 0x34f},   {0x61c, 0x61c},
-                {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180e, 0x180e}, {0x200b, 0x200b},
-                {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164},
-                {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
+  } ranges[] = {{0x80, 0x9f},       {0xad, 0xad},       {0x34f, 0x34f},    {0x61c, 0x61c},   {0x115f, 0x1160},
+                {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x200b, 0x200f},  {0x2028, 0x202e}, {0x2060, 0x206f},
+                {0x3164, 0x3164},   {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},  {0xffa0, 0xffa0}, {0xfff0, 0xfffb},
+                {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
     if (c >= ranges[i].first && c <= ranges[i].last)
       return true;
@@ -36,14 +22,13 @@ bool printable_misleads(uint32_t c) {
 }
 
 void printable(char *text) {
-  unsigned char *p = (unsigned char *)text;
-  while (*p) {
+  enum { LONGEST = 4 }; // of a character, and no longer than the text: its end belongs to none
+  for (char *p = text; *p;) {
     uint32_t c;
-    int n = sequence(p, &c);
+    const size_t n = utf8_decode(p, LONGEST, &c), taken = n ? n : 1;
     const bool stays = n > 1 ? !printable_misleads(c) : n == 1 && (c == '\n' || c == '\t' || (c >= 0x20 && c != 0x7f));
-    const int taken = n > 0 ? n : 1;
     if (!stays)
-      memset(p, '?', (size_t)taken);
+      memset(p, '?', taken);
     p += taken;
   }
 }

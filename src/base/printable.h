@@ -14,8 +14,8 @@
 void printable(char *text);
 
 // Whether a character (of Unicode, from U+0080 on) shows nothing, so that two names look alike or a text has more in it
-// than a reader sees, or changes how the rest is shown: marks of direction, separators of lines, controls. (Joiners do
-// not: words and signs of two characters are written with them.)
+// than a reader sees, or changes how it or the rest is shown: what Unicode lets fonts ignore (joiners, selectors of
+// variants, tags, fillers), marks of direction, separators of lines, controls.
 bool printable_misleads(uint32_t character);
 
 // printable() of a copy that is one line: line ends and tabs are spaces. Returns out; what does not fit is cut.

@@ -18,3 +18,12 @@ size_t utf8_length(const char *s, size_t n) {
     return 0;
   return length;
 }
+
+size_t utf8_decode(const char *s, size_t n, uint32_t *character) {
+  static const unsigned char first[] = {0, 0x7f, 0x1f, 0x0f, 0x07}; // the bits that the first byte has of it
+  const size_t length = utf8_length(s, n);
+  *character = length ? (unsigned char)s[0] & first[length] : 0;
+  for (size_t i = 1; i < length; i++)
+    *character = *character << 6 | ((unsigned char)s[i] & 0x3fu);
+  return length;
+}

@@ -5,28 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "base/utf8.h"
 #include "score/figure.h"
 
 // --- text
 
-// Direction marks (U+202A to 202E, U+2066 to 2069) and the C1 range would show something else than is there.
-static bool is_hidden(const unsigned char *s, size_t n) {
-  if (n == 2)
-    return s[0] == 0xC2 && s[1] < 0xA0;
-  return n == 3 && s[0] == 0xE2 &&
-         ((s[1] == 0x80 && s[2] >= 0xAA && s[2] <= 0xAE) || (s[1] == 0x81 && s[2] >= 0xA6 && s[2] <= 0xA9));
-}
-
 static void escape_part(struct buf *out, const char *text, size_t n) {
   for (size_t i = 0; i < n;) {
-    size_t length = utf8_length(text + i, n - i);
-    unsigned char c = (unsigned char)text[i];
-    bool nonchar = length == 3 && c == 0xEF && (unsigned char)text[i + 1] == 0xBF && (unsigned char)text[i + 2] > 0xBD;
-    if (length == 0 || c < 0x20 || c == 0x7F || nonchar || is_hidden((const unsigned char *)text + i, length))
+    uint32_t c;
+    size_t length = utf8_decode(text + i, n - i, &c);
+    bool nonchar = c == 0xFFFE || c == 0xFFFF;
+    if (length == 0 || c < 0x20 || c == 0x7F || nonchar || printable_misleads(c))
       buf_puts(out, c == '\n' || c == '\t' ? " " : "\xEF\xBF\xBD");
     else if (c == '&' || c == '<' || c == '>' || c == '"' || c == '\'')
-      buf_printf(out, "&#%d;", c);
+      buf_printf(out, "&#%u;", c);
     else
       buf_append(out, text + i, length);
     i += length ? length : 1;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/printable.h"
 #include "base/utf8.h"
 
 const char *const plan_role_names[] = {
@@ -19,24 +20,19 @@ int plan_name_index(const char *const *names, const char *name) {
   return -1;
 }
 
-// C0, DEL, and the C1 controls, which terminals obey too (they are C2 80 .. C2 9F in UTF-8).
-static bool is_control(const char *s, size_t length) {
-  unsigned char c = (unsigned char)s[0];
-  return c < 0x20 || c == 0x7f || (length == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0);
-}
-
 const char *plan_shown(const char *name, char text[PLAN_SHOWN_BYTES]) {
   const char *s = name ? name : "";
   size_t used = 0, left = strlen(s);
   while (left) {
-    size_t length = utf8_length(s, left);
+    uint32_t c;
+    size_t length = utf8_decode(s, left, &c);
     size_t take = length ? length : 1;
     if (used + take + 4 > PLAN_SHOWN_BYTES) {
       memcpy(text + used, "...", 3);
       used += 3;
       break;
     }
-    if (length == 0 || is_control(s, length))
+    if (length == 0 || c < 0x20 || c == 0x7f || printable_misleads(c))
       text[used++] = '?';
     else {
       memcpy(text + used, s, length);

@@ -15,8 +15,9 @@ static inline bool plan_code_is_text(enum plan_code code) {
   return code == PLAN_PTX || code == PLAN_OPENCL_C;
 }
 
-// A name from a plan as it may stand in a message or on a terminal: control characters and bytes that are not UTF-8
-// become '?', what is longer than the place ends in "...". Returns `text`.
+// A name from a plan as it may stand in a message or on a terminal: control characters, what misleads
+// (base/printable.h) and bytes that are not UTF-8 become '?', what is longer than the place ends in "...". Returns
+// `text`.
 enum { PLAN_SHOWN_BYTES = 80 };
 const char *plan_shown(const char *name, char text[PLAN_SHOWN_BYTES]);
 

@@ -53,14 +53,6 @@ bool html_is_whole(const struct html *w) {
 
 // --- characters
 
-static unsigned code_point(const char *s, size_t len) {
-  static const unsigned char first[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
-  unsigned c = (unsigned char)s[0] & first[len];
-  for (size_t i = 1; i < len; i++)
-    c = c << 6 | ((unsigned char)s[i] & 0x3F);
-  return c;
-}
-
 static const char *escape(char c) {
   switch (c) {
   case '&':
@@ -79,13 +71,13 @@ static const char *escape(char c) {
 }
 
 size_t html_character(const char *s, size_t n, char *room, const char **shown) {
-  size_t len = utf8_length(s, n);
+  uint32_t c;
+  size_t len = utf8_decode(s, n, &c);
   *shown = NULL;
   if (len == 0) {
     *shown = replacement;
     return 1;
   }
-  unsigned c = code_point(s, len);
   if (c == '\r' && n > 1 && s[1] == '\n') {
     *shown = "\n";
     return 2;

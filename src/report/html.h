@@ -6,7 +6,7 @@
 // What a reader's browser shows is the text given, with these exceptions, so that no text can hide or reorder another:
 //   bytes that are not UTF-8, control characters (but tab and line feed), U+FFFE and U+FFFF   U+FFFD, one for each
 //   carriage return before a line feed                                                       left out
-//   marks of direction (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069)           "[U+202E]"
+//   marks of direction, and what else misleads or shows nothing (base/printable.h)            "[U+202E]"
 //
 // Using it wrongly is a bug of ours and asserted: closing what is not open, an attribute after content or twice, text
 // in a script, an address as a string. Running out of memory is sticky in the buffer: ask buf_status() at the end.

@@ -270,6 +270,18 @@ def factorizations():
             raise AssertionError(f"{name} is not refused")
 
 
+def shown():
+    """What a terminal would obey, or not show, is escaped in all that the importer says (Unicode's
+    Default_Ignorable_Code_Point, and what else is not printable)."""
+    ignorable = ((0xad, 1), (0x34f, 1), (0x61c, 1), (0x115f, 2), (0x17b4, 2), (0x180b, 5), (0x200b, 5), (0x202a, 5), (0x2060, 16),
+                 (0x3164, 1), (0xfe00, 16), (0xfeff, 1), (0xffa0, 1), (0xfff0, 9), (0x1bca0, 4), (0x1d173, 8), (0xe0000, 0x1000))
+    for c in [27, 0x9b, 0x2028, *(first + k for first, count in ignorable for k in range(count))]:
+        escaped = str(TOOL.Refused(f"a{chr(c)}z"))
+        if not escaped.isascii() or len(escaped) < 6:
+            raise AssertionError(f"U+{c:04X}: {escaped!r}")
+    same(str(TOOL.Refused("\u00fc\u20ac\u2010\n\U0001f600")), "\u00fc\u20ac\u2010\n\U0001f600", "what is seen")
+
+
 def large_trials():
     """What is tried to find a dimension that cannot vary is not computed at sizes at which full is not."""
     class Drawn:
@@ -302,7 +314,7 @@ def main():
     install()
     failures = 0
     for part in (followed_draws, fitted_values, remembered_functions, counted_weights, options, unwritten, judged, stubs,
-                 factorizations, large_trials, advised):
+                 factorizations, shown, large_trials, advised):
         try:
             part()
             print(f"{part.__name__}: right")

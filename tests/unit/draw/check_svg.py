@@ -30,6 +30,8 @@ def faults(root):
     for name in ("title", "desc"):
         if not (root.find(SVG + name).text or "").strip():
             yield f"no {name}"
+    if hidden := sorted({f"U+{ord(c):04X}" for c in "".join(root.itertext()) if c in "\u202e\u200d\ufe0f"}):
+        yield f"characters that nobody sees: {hidden}"
     for e in root.iter():
         tag = e.tag.removeprefix(SVG)
         if tag not in ALLOWED:

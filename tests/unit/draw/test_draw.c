@@ -22,7 +22,7 @@ static char folder[96] = "/tmp/assay-draw-XXXXXX";
 static bool kept; // a folder was named: what was drawn stays there
 static int files;
 
-static const char hostile[] = "</text><script>alert(1)</script>\"'&\x01\xFF\xE2\x80\xAE";
+static const char hostile[] = "</text><script>alert(1)</script>\"'&\x01\xFF\xE2\x80\xAE\xE2\x80\x8D\xEF\xB8\x8F";
 
 // Names that do not take the room of as many digits.
 static const char *name(int i, const char *usual) {

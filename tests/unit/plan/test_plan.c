@@ -224,6 +224,10 @@ static void test_for_people(void **state) {
   assert_int_equal(plan_print(&p, &b, &err), ASSAY_OK);
   assert_null(strchr(b.data, '\x1b'));
   buf_clear(&b);
+  p.buffers[SAMPLE_X].name = "x\u200d\ufe0f"; // a joiner, and a variant of nothing
+  assert_int_equal(plan_print(&p, &b, &err), ASSAY_OK);
+  assert_non_null(strstr(b.data, "x??"));
+  buf_clear(&b);
   p.buffers[SAMPLE_X].name = "x";
   assert_int_equal(plan_print(&p, &b, &err), ASSAY_OK);
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)

@@ -49,6 +49,7 @@ static void test_text(void **state) {
   assert_text("\xD8\x9C", "[U+061C]");
   assert_text("\xE2\x80\xA7", "\xE2\x80\xA7"); // U+2027 turns nothing
   assert_text("is_\xE2\x80\x8Bok\xF3\xA0\x81\xA1", "is_[U+200B]ok[U+E0061]");
+  assert_text("a\xE2\x80\x8Dz\xEF\xB8\x8F", "a[U+200D]z[U+FE0F]");
 }
 
 static void test_page(void **state) {

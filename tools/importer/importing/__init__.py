@@ -34,9 +34,15 @@
 """
 
 
+# What Python calls printable though fonts may show nothing of it: the rest of Unicode's Default_Ignorable_Code_Point.
+UNSEEN = {*map(chr, (0x34f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180b, 0x180c, 0x180d, 0x180f, 0x3164, 0xffa0)),
+          *map(chr, range(0xfe00, 0xfe10)), *map(chr, range(0xe0100, 0xe01f0))}
+
+
 def printable(text):
-    """The text with what would steer a terminal escaped: names in a model may hold anything."""
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in str(text))
+    """The text with what would steer a terminal, and what it would not show, escaped: names in a model may hold anything."""
+    return "".join(c if c == "\n" or (c.isprintable() and c not in UNSEEN) else c.encode("unicode_escape").decode()
+                   for c in str(text))
 
 
 class Refused(Exception):
