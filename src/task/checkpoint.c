@@ -12,29 +12,41 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 
-// Bytes that are hashed at once.
-enum { PIECE = 1 << 16 };
+enum {
+  PIECE = 1 << 16, // bytes that are hashed at once
+  KEPT = 16,       // files that stay open; the others are opened for each reading
+};
 
 // Files are read and not mapped: where one becomes shorter meanwhile, that is an error and no signal.
 struct checkpoint_file {
   char *path; // of messages; NULL: not open
-  int fd;
+  int fd;     // -1: by its path, and to be `device` and `inode`
+  dev_t device;
+  ino_t inode;
   uint64_t bytes;
 };
 
 static void file_close(struct checkpoint_file *f) {
-  if (f->path)
+  if (f->path && f->fd >= 0)
     close(f->fd);
   base_free(f->path);
   *f = (struct checkpoint_file){0};
 }
 
+// A pipe is none of weights, and nobody waits for its other end.
+static enum assay_status open_descriptor(const char *path, int *fd, struct assay_error *err) {
+  *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  return *fd >= 0
+             ? ASSAY_OK
+             : error_set(err, errno == ENOENT ? ASSAY_ERR_NOT_FOUND : ASSAY_ERR_IO, "%s: %s", path, strerror(errno));
+}
+
 static enum assay_status file_open(const char *path, struct checkpoint_file *out, struct assay_error *err) {
   struct stat st;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return error_set(err, errno == ENOENT ? ASSAY_ERR_NOT_FOUND : ASSAY_ERR_IO, "%s: %s", path, strerror(errno));
-  enum assay_status status = ASSAY_OK;
+  int fd;
+  enum assay_status status = open_descriptor(path, &fd, err);
+  if (status)
+    return status;
   char *name = base_strndup(path, strlen(path));
   if (!name)
     status = error_nomem(err, "a file's name");
@@ -46,14 +58,33 @@ static enum assay_status file_open(const char *path, struct checkpoint_file *out
     base_free(name);
     return status;
   }
-  *out = (struct checkpoint_file){.path = name, .fd = fd, .bytes = (uint64_t)st.st_size};
+  *out = (struct checkpoint_file){
+      .path = name, .fd = fd, .device = st.st_dev, .inode = st.st_ino, .bytes = (uint64_t)st.st_size};
   return ASSAY_OK;
 }
 
-static enum assay_status file_get(const struct checkpoint_file *f, uint64_t at, void *to, size_t n,
-                                  struct assay_error *err) {
+// A process has few descriptors, and a checkpoint many files.
+static void file_let_go(struct checkpoint_file *f) {
+  close(f->fd);
+  f->fd = -1;
+}
+
+static enum assay_status file_open_again(const struct checkpoint_file *f, int *fd, struct assay_error *err) {
+  struct stat st;
+  enum assay_status status = open_descriptor(f->path, fd, err);
+  if (status || (fstat(*fd, &st) == 0 && st.st_dev == f->device && st.st_ino == f->inode))
+    return status;
+  close(*fd);
+  return error_set(err, ASSAY_ERR_IO,
+                   "%s: another file of weights took its place while it was in use: judge again when nobody writes "
+                   "there",
+                   f->path);
+}
+
+static enum assay_status get(const struct checkpoint_file *f, int fd, uint64_t at, void *to, size_t n,
+                             struct assay_error *err) {
   for (size_t done = 0; done < n;) {
-    ssize_t got = pread(f->fd, (char *)to + done, n - done, (off_t)(at + done));
+    ssize_t got = pread(fd, (char *)to + done, n - done, (off_t)(at + done));
     if (got < 0 && errno != EINTR)
       return error_set(err, ASSAY_ERR_IO, "%s: %s", f->path, strerror(errno));
     if (got == 0)
@@ -64,6 +95,19 @@ static enum assay_status file_get(const struct checkpoint_file *f, uint64_t at, 
     done += got > 0 ? (size_t)got : 0;
   }
   return ASSAY_OK;
+}
+
+static enum assay_status file_get(const struct checkpoint_file *f, uint64_t at, void *to, size_t n,
+                                  struct assay_error *err) {
+  if (f->fd >= 0)
+    return get(f, f->fd, at, to, n, err);
+  int fd;
+  enum assay_status status = file_open_again(f, &fd, err);
+  if (status)
+    return status;
+  status = get(f, fd, at, to, n, err);
+  close(fd);
+  return status;
 }
 
 enum assay_status checkpoint_read(const struct checkpoint *c, const struct safetensor *t, uint64_t first, void *to,
@@ -237,6 +281,8 @@ static enum assay_status open_part(struct checkpoint *c, struct index *x, const 
     status = read_head(&c->files[file], &s, err);
   if (!status)
     take_tensors(c, x, name, file, &s);
+  if (!status && file >= KEPT)
+    file_let_go(&c->files[file]);
   safetensors_release(&s);
   buf_release(&path);
   return status;

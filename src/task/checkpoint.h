@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "task/safetensors.h"
 
-enum { CHECKPOINT_MAX_FILES = 1000 };
+enum { CHECKPOINT_MAX_FILES = 10000 };
 
 struct checkpoint_file;
 
@@ -19,11 +19,13 @@ struct checkpoint {
 
 // `path`: a safetensors file; an index (NAME.json, a JSON object whose weight_map is an object of tensors' names and
 // the files next to the index that have them); or a folder with model.safetensors or model.safetensors.index.json. What
-// an index does not name is left out. ASSAY_ERR_NOT_FOUND, _IO, _SYNTAX, _LIMIT, _NOMEM.
+// an index does not name is left out. Few of many files stay open: the others must not be replaced meanwhile.
+// ASSAY_ERR_NOT_FOUND, _IO, _SYNTAX, _LIMIT, _NOMEM.
 enum assay_status checkpoint_open(const char *path, struct checkpoint *out, struct assay_error *err);
 void checkpoint_close(struct checkpoint *c);
 
-// n bytes of a tensor from its byte `first` on. ASSAY_ERR_IO: the file cannot be read any more, or was cut short.
+// n bytes of a tensor from its byte `first` on. ASSAY_ERR_IO: the file cannot be read any more, was cut short, or
+// is another by now.
 enum assay_status checkpoint_read(const struct checkpoint *c, const struct safetensor *t, uint64_t first, void *to,
                                   size_t n, struct assay_error *err);
 

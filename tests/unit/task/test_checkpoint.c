@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "fail_each.h"
 #include "task/checkpoint.h"
 
@@ -197,9 +199,58 @@ static void test_no_memory(void **state) {
   fail_each(open_again, NULL, 8);
 }
 
+// More files than a process may have open: each tensor is read, and one file that took another's place is seen.
+static void test_many(void **state) {
+  (void)state;
+  enum { FILES = 1500, OPEN = 256, DIGITS = 10 };
+  struct buf index = {0};
+  struct rlimit before;
+  struct checkpoint c;
+  struct assay_error err = {0};
+  char name[32];
+  buf_puts(&index, "{\"weight_map\":{");
+  for (int i = 0; i < FILES; i++) {
+    char text[128];
+    const int n = snprintf(text + 8, sizeof text - 8,
+                           "{\"%d\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}%c", i, '0' + i % DIGITS);
+    for (int k = 0; k < 8; k++)
+      text[k] = k == 0 ? (char)(n - 1) : 0;
+    snprintf(name, sizeof name, "shard%d", i);
+    write_bytes(name, text, (size_t)n + 8);
+    buf_printf(&index, "%s\"%d\":\"%s\"", i ? "," : "", i, name);
+  }
+  buf_puts(&index, "}}");
+  write_index(buf_str(&index));
+  buf_release(&index);
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){OPEN, before.rlim_max}), 0);
+  char hex[HASH_HEX_BYTES], value;
+  if (checkpoint_open(folder, &c, &err) != ASSAY_OK || checkpoint_hash(&c, hex, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  assert_int_equal(c.of_all.n, FILES);
+  for (int i = 0; i < FILES; i++) {
+    assert_int_equal(checkpoint_read(&c, &c.of_all.tensors[i], 0, &value, 1, &err), ASSAY_OK);
+    assert_int_equal(value, '0' + atoi(c.of_all.tensors[i].name) % DIGITS);
+  }
+  snprintf(name, sizeof name, "shard%d", FILES - 1);
+  write_bytes("two", "0123456789", 10);
+  char other[sizeof path];
+  memcpy(other, in_folder("two"), sizeof other);
+  assert_int_equal(rename(other, in_folder(name)), 0);
+  assert_int_equal(checkpoint_hash(&c, hex, &err), ASSAY_ERR_IO);
+  assert_non_null(strstr(err.message, "shard1499: another file of weights took its place"));
+  checkpoint_close(&c);
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+  for (int i = 0; i < FILES; i++) {
+    snprintf(name, sizeof name, "shard%d", i);
+    unlink(in_folder(name));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_read, empty_folder),
                                      cmocka_unit_test_teardown(test_hash, empty_folder), cmocka_unit_test(test_refused),
-                                     cmocka_unit_test_teardown(test_no_memory, empty_folder)};
+                                     cmocka_unit_test_teardown(test_no_memory, empty_folder),
+                                     cmocka_unit_test_teardown(test_many, empty_folder)};
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
