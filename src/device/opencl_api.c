@@ -92,11 +92,20 @@ static bool is_object(const char *type) {
   return strncmp(type, "image", 5) == 0 && type[5] >= '1' && type[5] <= '3' && type[6] == 'd'; // image1d_buffer_t ...
 }
 
+// Whether a parameter takes nothing for a value. Those that are values must not (section 5.9.2 of the API, arg_value);
+// PoCL knows a sampler by the name of its type only and takes any other for an address, which may be none.
+static bool takes_nothing(const struct opencl_api *api, cl_kernel kernel, cl_uint index) {
+  cl_uint space = 0;
+  return api->GetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, NULL) ==
+             CL_SUCCESS &&
+         space == CL_KERNEL_ARG_ADDRESS_PRIVATE && api->SetKernelArg(kernel, index, sizeof(void *), NULL) == CL_SUCCESS;
+}
+
 bool opencl_takes_object(const struct opencl_api *api, cl_kernel kernel, cl_uint index, char *type, size_t size) {
   cl_uint access = 0;
   opencl_parameter_type(api, kernel, index, type, size);
   if (api->GetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof access, &access, NULL) != CL_SUCCESS)
     access = 0;
   return is_object(type) || access == CL_KERNEL_ARG_ACCESS_READ_ONLY || access == CL_KERNEL_ARG_ACCESS_WRITE_ONLY ||
-         access == CL_KERNEL_ARG_ACCESS_READ_WRITE;
+         access == CL_KERNEL_ARG_ACCESS_READ_WRITE || takes_nothing(api, kernel, index);
 }

@@ -149,8 +149,9 @@ const char *opencl_error_name(cl_int code, char *space, size_t size);
 // The type of a parameter as the source spells it; "" when the compiler does not say.
 void opencl_parameter_type(const struct opencl_api *api, cl_kernel kernel, cl_uint index, char *type, size_t size);
 // Whether a parameter is one of OpenCL's own objects (images, samplers, queues, events), which no plan can give: an
-// address of a buffer, or a number, would be taken for one. By its type's name, which goes to `type` (a typedef of a
-// sampler is not known by that), and images by their access, too.
+// address of a buffer, or a number, would be taken for one. By its type's name, which goes to `type`; by its access,
+// which images have; and, where a typedef gives it another name, by its being no value. To be asked before the
+// parameter is set.
 bool opencl_takes_object(const struct opencl_api *api, cl_kernel kernel, cl_uint index, char *type, size_t size);
 
 #endif

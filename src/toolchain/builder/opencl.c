@@ -115,8 +115,8 @@ static enum assay_status learn_kernel(const struct session *s, const char *name,
   if (object >= 0)
     return error_set(
         err, ASSAY_ERR_INVALID,
-        "parameter %d of kernel %s is of the type %s: a kernel is given buffers (__global pointers), local "
-        "memory and values\n",
+        "parameter %d of kernel %s is of the type %s, an image, a sampler or another of OpenCL's objects: a kernel is "
+        "given buffers (__global pointers), local memory and values\n",
         object, name, type);
   *out = (struct directive_kernel){.symbol = name, .n_parameters = (int)n, .sizes = sizes};
   return ASSAY_OK;

@@ -10,6 +10,7 @@
 // assay: twin IMAGE expect build_failed -- takes a buffer for an image
 // assay: twin IMAGE_BY_NAME expect build_failed -- the same, by a name of its own
 // assay: twin SAMPLER expect build_failed -- takes a number for a sampler
+// assay: twin SAMPLER_BY_NAME expect build_failed -- the same, by a name of its own
 // assay: twin WARNS expect pass -- an error message in a warning, and a verdict
 // assay: launch relu grid=ceil_div(x.count, 256) block=256 args=x, y, x.count
 #if defined(SHADOW)
@@ -39,8 +40,13 @@ __kernel void relu(read_only picture x, __global float *y, ulong n) {
   if (i < n)
     y[i] = read_imagef(x, (int2)((int)i, 0)).x;
 }
-#elif defined(SAMPLER)
-__kernel void relu(__global const float *x, __global float *y, sampler_t n) {
+#elif defined(SAMPLER) || defined(SAMPLER_BY_NAME)
+#ifdef SAMPLER_BY_NAME
+typedef sampler_t filter;
+#else
+#define filter sampler_t
+#endif
+__kernel void relu(__global const float *x, __global float *y, filter n) {
   y[get_global_id(0)] = x[get_global_id(0)];
 }
 #else

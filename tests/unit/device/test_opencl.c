@@ -27,6 +27,11 @@ static const char kernels[] =
     "__kernel void null(__global const float *x, __global float *z) { z[0] = x == 0 ? 1 : 2; }\n"
     "__kernel void pixels(read_only image2d_t x, __global float *z) { z[0] = get_image_width(x); }\n"
     "__kernel void sampled(__global float *z, sampler_t s) { z[0] = 1; }\n"
+    "typedef sampler_t filter;\n"
+    "__kernel void filtered(__global float *z, const filter s) { z[0] = 1; }\n"
+    "typedef struct { float x[9]; } many;\n"
+    "typedef ulong whole;\n"
+    "__kernel void values(__global float *z, many m, whole n, float3 f) { z[0] = 1; }\n"
     "__kernel __attribute__((reqd_work_group_size(8, 1, 1))) void eight(__global float *z) { z[0] = 1; }\n"
     "__kernel void three(__global float *z) {\n"
     "  z[get_global_id(0) + get_global_size(0) * (get_global_id(1) + get_global_size(1) * get_global_id(2))] =\n"
@@ -241,6 +246,10 @@ static void test_refusals(void **state) {
   refused(k, "parameter 0 of kernel pixels takes an image");
   draft_launch(&k->d, "sampled", 1, 1, "bi", 1, 8);
   refused(k, "parameter 1 of kernel sampled takes an image, a sampler");
+  draft_launch(&k->d, "filtered", 1, 1, "bi", 1, 8);
+  refused(k, "parameter 1 of kernel filtered takes an image, a sampler");
+  draft_launch(&k->d, "values", 1, 1, "biib", 1, 36, 8, 0); // the first of them that does not fit
+  refused(k, "parameter 3 of kernel values takes a value");
   draft_launch(&k->d, "eight", 1, 4, "b", 1);
   refused(k, "step 0: kernel eight has reqd_work_group_size(8, 1, 1), and block is 4,1,1");
   draft_launch(&k->d, "null", 1, 1, "bb", 0, 1);

@@ -701,7 +701,16 @@ static void test_opencl_rejected(void **state) {
        "parameter 1 of kernel k is of the type image2d_t"},
       {"// assay: launch k grid=1 block=1 args=y, {ulong(1)}\n__kernel void k(__global float *y, sampler_t s) { y[0] = "
        "1; }\n",
-       "parameter 1 of kernel k is of the type sampler_t"},
+       "parameter 1 of kernel k is of the type sampler_t, an image, a sampler or another"},
+      {"// assay: launch k grid=1 block=1 args=y, {ulong(1)}\ntypedef sampler_t S;\ntypedef S T;\n#define U T\n"
+       "__kernel void k(__global float *y, U s) { y[0] = 1; }\n",
+       "parameter 1 of kernel k is of the type T, an image, a sampler or another"},
+      {"// assay: launch k grid=1 block=1 args=y, x\ntypedef image2d_t S;\n"
+       "__kernel void k(__global float *y, S x) { y[0] = 1; }\n",
+       "parameter 1 of kernel k is of the type S, an image, a sampler or another"},
+      {"// assay: launch k grid=1 block=1 args=y, {ulong(1)}\n#define S sampler_t\n"
+       "__kernel void k(__global float *y, S s) { y[0] = 1; }\n",
+       "parameter 1 of kernel k is of the type sampler_t, an image, a sampler or another"},
       {"// assay: launch k grid=1 block=1 args=y\nfloat elsewhere(float x);\n__kernel void k(__global float *y) { y[0] "
        "= "
        "elsewhere(1); }\n",
