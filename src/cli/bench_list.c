@@ -141,8 +141,10 @@ static enum assay_status add_item(struct bench *b, const struct bench_item *like
   return item->label ? ASSAY_OK : error_nomem(err, "a list of candidates");
 }
 
-// A twin may be wrong at one workload only, and is then judged only there.
+// A twin may be wrong at one workload only, or on one device, and is then judged only there.
 static bool shows(struct bench *b, const struct bench_item *at, const struct twin *twin) {
+  if (twin->device && twin->device != at->form->device)
+    return false;
   return !twin->workload || strcmp(task_workload_name(at->task_path, twin->workload, &b->arena), at->workload) == 0;
 }
 

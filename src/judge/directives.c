@@ -42,6 +42,28 @@ static enum assay_status unknown(struct arena *arena, struct directives *d, int 
   return d->malformed ? ASSAY_OK : error_nomem(err, "a candidate's directives");
 }
 
+#define TWIN_FORM "twin MACRO [at WORKLOAD] [on DEVICE] expect CODE -- note"
+
+// What stands after the macro. False: it is malformed, or memory fails.
+static bool read_twin(struct arena *arena, const char *p, const char *end, struct twin *t) {
+  const char *next = word(arena, &p, end);
+  if (next && strcmp(next, "at") == 0) {
+    t->workload = word(arena, &p, end);
+    next = word(arena, &p, end);
+  }
+  if (next && strcmp(next, "on") == 0) {
+    const char *device = word(arena, &p, end);
+    if (!device || plan_device_parse(device, &t->device, NULL) != ASSAY_OK)
+      return false;
+    next = word(arena, &p, end);
+  }
+  t->expect = word(arena, &p, end);
+  while (p < end && (*p == ' ' || *p == '-'))
+    p++;
+  t->note = arena_strndup(arena, p, (size_t)(end - p));
+  return next && t->expect && strcmp(next, "expect") == 0 && t->expect[0] && t->note;
+}
+
 static enum assay_status read_line(struct arena *arena, const char *p, const char *end, int line, struct directives *d,
                                    size_t *capacity, struct assay_error *err) {
   const char *verb = word(arena, &p, end), *value = word(arena, &p, end);
@@ -54,24 +76,16 @@ static enum assay_status read_line(struct arena *arena, const char *p, const cha
   } else if (strcmp(verb, "expect") == 0) {
     d->twins[0].expect = value;
   } else if (strcmp(verb, "twin") == 0) {
-    const char *workload = NULL, *expect = word(arena, &p, end);
-    if (expect && strcmp(expect, "at") == 0) {
-      workload = word(arena, &p, end);
-      expect = word(arena, &p, end);
-    }
-    const char *codes = word(arena, &p, end);
-    if (!expect || !codes || strcmp(expect, "expect") != 0 || !codes[0])
-      return malformed(arena, d, line, "twin MACRO [at WORKLOAD] expect CODE -- note", err);
+    struct twin t = {.define = value};
+    if (!read_twin(arena, p, end, &t))
+      return malformed(arena, d, line, TWIN_FORM, err);
     if ((size_t)d->n_twins == *capacity) {
       struct twin *more = arena_grow(arena, d->twins, (size_t)d->n_twins, capacity, sizeof *more);
       if (!more)
         return error_nomem(err, "a candidate's directives");
       d->twins = more;
     }
-    while (p < end && (*p == ' ' || *p == '-'))
-      p++;
-    d->twins[d->n_twins++] = (struct twin){
-        .define = value, .workload = workload, .expect = codes, .note = arena_strndup(arena, p, (size_t)(end - p))};
+    d->twins[d->n_twins++] = t;
   } else {
     return unknown(arena, d, line, verb, err);
   }

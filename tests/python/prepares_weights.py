@@ -7,9 +7,12 @@
 # assay: twin NUMBERS expect pass -- numbers that the first call reads: the module is made anew for every call
 # assay: twin LATE_BORN expect pass -- of a tensor that becomes the parameter later
 # assay: twin BUFFER expect pass -- in the first call, in buffers that are registered as None
-# assay: twin NUMPY expect pass -- by NumPy in the first call: the module is made anew for every call
-# assay: twin HIDDEN expect wrong_value -- by NumPy in __init__, where nobody sees it
-# assay: twin ANSWER expect wrong_value|changed_behaviour -- the first call's answer
+# assay: twin NUMPY on cpu expect pass -- by NumPy in the first call: the module is made anew for every call
+# assay: twin NUMPY on cuda expect raised -- NumPy has no tensors of a GPU
+# assay: twin HIDDEN on cpu expect wrong_value -- by NumPy in __init__, where nobody sees it
+# assay: twin HIDDEN on cuda expect raised
+# assay: twin ANSWER on cpu expect wrong_value|changed_behaviour -- the first call's answer
+# assay: twin ANSWER on cuda expect pass -- its plan computes the answer in each call: nothing is kept
 # assay: twin WRONG expect wrong_value|low_precision -- the sums of all rows but one
 """What is made of weights ahead of the calls is made again for each call's weights. The task sums a linear layer's
 outputs, so a row of sums will do."""

@@ -31,6 +31,34 @@ static void twins_are_read(void **state) {
   arena_release(&arena);
 }
 
+// The same macro may make another verdict on another device; a device that there is none of would hide a twin in
+// silence.
+static void a_twin_may_be_for_one_device(void **state) {
+  (void)state;
+  struct arena arena = {0};
+  struct directives d =
+      read_text(&arena, "# assay: twin A on cpu expect pass -- x\n# assay: twin A on cuda expect raised\n"
+                        "# assay: twin B at full on cuda expect crashed\n");
+  assert_null(d.malformed);
+  assert_int_equal(d.n_twins, 4);
+  assert_null(d.twins[0].device);
+  assert_ptr_equal(d.twins[1].device, &plan_device_cpu);
+  assert_string_equal(d.twins[1].note, "x");
+  assert_ptr_equal(d.twins[2].device, &plan_device_cuda);
+  assert_string_equal(d.twins[2].expect, "raised");
+  assert_string_equal(d.twins[3].workload, "full");
+  assert_ptr_equal(d.twins[3].device, &plan_device_cuda);
+  static const char *const wrong[] = {"# assay: twin A on gpu expect pass\n", "# assay: twin A on expect pass\n",
+                                      "# assay: twin A on cpu\n", "# assay: twin A on cpu at full expect pass\n"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    d = read_text(&arena, wrong[i]);
+    assert_int_equal(d.n_twins, 1);
+    assert_string_equal(d.malformed,
+                        "line 1: write `// assay: twin MACRO [at WORKLOAD] [on DEVICE] expect CODE -- note`");
+  }
+  arena_release(&arena);
+}
+
 // A malformed line is noted, the first one, and the rest is read.
 static void a_malformed_line_ends_nothing(void **state) {
   (void)state;
@@ -86,6 +114,7 @@ static void blanks_count_for_nothing(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(twins_are_read),
+      cmocka_unit_test(a_twin_may_be_for_one_device),
       cmocka_unit_test(a_malformed_line_ends_nothing),
       cmocka_unit_test(an_unknown_word_is_noted),
       cmocka_unit_test(blanks_count_for_nothing),
