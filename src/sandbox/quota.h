@@ -11,6 +11,7 @@
 struct sandbox_quota {
   int64_t folder_bytes; // on disk, in its folder and in files that it removed and still has open; 0: any
   int processes;        // at a time, in its process group; 0: any
+  int64_t memory_bytes; // of all in its process group together, but for files' pages; 0: any
 };
 
 enum { QUOTA_TEXT_BYTES = 128 };

@@ -107,7 +107,7 @@ static void forget(struct sandbox_child *c) {
 }
 
 static bool has_quota(const struct sandbox_child *c) {
-  return c->quota.folder_bytes || c->quota.processes;
+  return c->quota.folder_bytes || c->quota.processes || c->quota.memory_bytes;
 }
 
 // A child's time.

@@ -13,12 +13,17 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "toolchain/cc.h"
 
 enum { LOG_BYTES = 64 << 10, VERSION_BYTES = 4 << 10 };
 
 // All files of a build together. An extension of PyTorch takes some 50 MiB a source.
 static const int64_t FOLDER_BYTES = (int64_t)1 << 30;
+
+// Memory of all processes of a build together: three quarters of what there is, and where there is little, this: some
+// compilers at work at once, of which each takes a gigabyte and a half for a source with PyTorch's headers.
+static const int64_t LEAST_TOGETHER_BYTES = (int64_t)4 << 30;
 
 // The control source takes less time than any candidate, but on a machine that is busy.
 static const int64_t CONTROL_NS = 30000000000;
@@ -76,6 +81,13 @@ static char *const *make_environment(const struct build_options *o, struct arena
   return envp[0] && envp[1] && envp[2] && envp[3] ? envp : NULL;
 }
 
+// 0: nobody knows how much there is.
+static int64_t most_together_bytes(void) {
+  int64_t total;
+  (void)memory_available("", &total);
+  return total == INT64_MAX ? 0 : total / 4 * 3 > LEAST_TOGETHER_BYTES ? total / 4 * 3 : LEAST_TOGETHER_BYTES;
+}
+
 enum assay_status compile_prepare(struct compile *c, const struct build_options *o, const char *program,
                                   struct assay_error *err) {
   struct arena *a = &c->arena;
@@ -98,7 +110,9 @@ enum assay_status compile_prepare(struct compile *c, const struct build_options 
       .memory_bytes = o->memory_bytes,
       .file_bytes = o->file_bytes,
       .processes = c->way->processes,
-      .quota = {.folder_bytes = FOLDER_BYTES, .processes = c->way->processes},
+      .quota = {.folder_bytes = FOLDER_BYTES,
+                .processes = c->way->processes,
+                .memory_bytes = o->together_bytes ? o->together_bytes : most_together_bytes()},
   };
   return ASSAY_OK;
 }

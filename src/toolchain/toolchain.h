@@ -18,7 +18,8 @@ struct build_options {
   const char *folder;             // the build's own temporary folder
   const char *const *defines;     // NULL-terminated NAME or NAME=VALUE; may be NULL
   int64_t timeout_ns;
-  size_t memory_bytes, file_bytes;
+  size_t memory_bytes, file_bytes; // of one process, of one file
+  int64_t together_bytes;          // memory of all processes; 0: by the machine's, which is what judging takes
 };
 
 struct build; // one builder at work

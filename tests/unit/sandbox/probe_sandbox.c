@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -174,6 +176,26 @@ static void do_forks_wait(void) {
     ;
 }
 
+// 8 children, each with 16 MiB of its own; "shared": all with the same 16; "mapped": the same of memory that is no
+// one's own.
+static void do_hold_together(const char *how) {
+  enum { CHILDREN = 8, BYTES = 16 << 20 };
+  const bool before = how && strcmp(how, "shared") == 0, mapped = how && strcmp(how, "mapped") == 0;
+  char *p = before ? memset(malloc(BYTES), 1, BYTES) : NULL;
+  for (int i = 0; i < CHILDREN; i++)
+    if (fork() == 0) {
+      p = before   ? p
+          : mapped ? mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)
+                   : malloc(BYTES);
+      if (!before)
+        memset(p, 1, BYTES);
+      sleep(before ? 1 : 100);
+      _exit(p[BYTES - 1] != 1);
+    }
+  while (wait(NULL) > 0)
+    ;
+}
+
 static void do_flood(void) {
   static char line[4096];
   memset(line, 'x', sizeof line);
@@ -253,6 +275,8 @@ static int do_role(const char *what, const char *arg) {
     do_daemon();
   else if (!strcmp(what, "forkbomb"))
     do_fork_bomb();
+  else if (!strcmp(what, "together"))
+    do_hold_together(arg);
   else if (!strcmp(what, "forkswait"))
     do_forks_wait();
   else if (!strcmp(what, "forks"))

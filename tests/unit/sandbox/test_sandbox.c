@@ -880,6 +880,32 @@ static void test_processes_at_a_time(void **state) {
   run_release(&r);
 }
 
+// Each process has little, and all have more than is allowed; but what they share is theirs once.
+static void test_memory_together(void **state) {
+  const struct fixture *f = *state;
+  enum { ALLOWED = 64 << 20 };
+  static const char *const how[] = {NULL, "mapped"};
+  struct run r;
+  for (int i = 0; i < 2; i++) {
+    long long had, allowed;
+    run_init(&r, SANDBOX_BUILDER);
+    r.policy.quota.memory_bytes = ALLOWED;
+    run_probe(f, &r, "together", how[i], 20000 * MS);
+    assert_false(r.end.deadline);
+    if (sscanf(r.end.quota, "its processes had %lld MiB of memory together, where %lld MiB are allowed", &had,
+               &allowed) != 2)
+      fail_msg("\"%s\"", r.end.quota);
+    assert_true(had > allowed && had < 8 * 20 && allowed == ALLOWED >> 20);
+    run_release(&r);
+  }
+  run_init(&r, SANDBOX_BUILDER);
+  r.policy.quota.memory_bytes = ALLOWED;
+  run_probe(f, &r, "together", "shared", 20000 * MS);
+  assert_string_equal(r.end.quota, "");
+  assert_true(r.end.exited && r.end.code == 0);
+  run_release(&r);
+}
+
 static void test_fork_bomb_ends(void **state) {
   const struct fixture *f = *state;
   if (!f->strength.user_namespace) // it would be a real one
@@ -1083,6 +1109,7 @@ int main(void) {
       cmocka_unit_test(test_processes_are_limited),
       cmocka_unit_test(test_quota),
       cmocka_unit_test(test_processes_at_a_time),
+      cmocka_unit_test(test_memory_together),
       cmocka_unit_test(test_fork_bomb_ends),
       cmocka_unit_test(test_ordinary_user),
       cmocka_unit_test(test_without_namespaces),

@@ -360,6 +360,13 @@ static void test_limits_are_named(void **state) {
   build(&f, "int a[] = {[0 ... 200000000] = 1, 2};\n");
   assert_int_equal(f.result.outcome, BUILD_HIT_LIMIT);
 #endif
+  f.options.memory_bytes = (size_t)8 << 30;
+  f.options.together_bytes = 64 << 20;
+  build(&f, "int a[] = {[0 ... 200000000] = 1, 2};\n");
+  assert_int_equal(f.result.outcome, BUILD_HIT_LIMIT);
+  assert_non_null(strstr(f.result.diagnostics, "the build was ended: its processes had "));
+  assert_non_null(strstr(f.result.diagnostics, " MiB of memory together, where 64 MiB are allowed"));
+  f.options.together_bytes = 0;
   f.options.file_bytes = 1 << 20;
   build(&f, "char a[8 << 20] = {1};\n");
   assert_int_equal(f.result.outcome, BUILD_HIT_LIMIT);
