@@ -13,6 +13,10 @@
 // Contexts and code of ours on a GPU, and a desktop.
 #define CONTEXTS_BYTES (UINT64_C(4) << 30)
 
+// Addresses that a process takes beside what a kernel may: ours, with its buffers and stacks, and PyTorch's.
+#define PROCESS_BYTES ((size_t)1 << 30)
+#define PYTORCH_BYTES ((size_t)8 << 30)
+
 // Reasons of candidates that did not come to run, or not to their end.
 static bool may_lack_something(enum assay_reason reason) {
   return reason == ASSAY_REASON_BUILD_FAILED || reason == ASSAY_REASON_LOAD_FAILED || reason == ASSAY_REASON_RAISED;
@@ -72,6 +76,26 @@ static enum assay_status blame_kernel(const struct session *s, struct assay_erro
                    "not judged here: the machine ran out of memory, and its kernel ended %lld process%s meanwhile (it "
                    "ended as %s: %.300s)",
                    (long long)kills, kills == 1 ? "" : "es", assay_reason_code(s->v->reason), s->v->detail);
+}
+
+// What ran out of memory under a limit of whoever started this process (ulimit) that is narrower than a call's own.
+static enum assay_status blame_limits(const struct session *s, struct assay_error *err) {
+  static const char *const words[] = {"allocate memory", "MemoryError", "bad_alloc", "failed to map segment"};
+  const bool python = s->choice.form->python;
+  const struct sandbox_policy wanted = {.memory_bytes =
+                                            s->o->runner_memory_bytes + (python ? PYTORCH_BYTES : PROCESS_BYTES)};
+  char which[SANDBOX_NARROWER_BYTES];
+  // The last: by what malloc() gave, and nobody looked.
+  bool may = blame_lacks_memory(s->v->reason, s->v->detail) || s->v->reason == ASSAY_REASON_OUT_OF_MEMORY ||
+             (s->v->reason == ASSAY_REASON_CRASHED && strstr(s->v->detail, "at address 0x0"));
+  for (size_t i = 0; !may && may_lack_something(s->v->reason) && i < sizeof words / sizeof *words; i++)
+    may = strstr(s->v->detail, words[i]);
+  if (!may || s->choice.form->device->gpu || !sandbox_is_narrower(&wanted, which))
+    return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_ENVIRONMENT,
+                   "not judged here: this process has a narrower limit than kernels may have (%s): raise it (it ended "
+                   "as %s: %.300s)",
+                   which, assay_reason_code(s->v->reason), s->v->detail);
 }
 
 // A program that judges by the library may collect children that are not its own.
@@ -134,6 +158,8 @@ enum assay_status session_blame_machine(struct session *s, struct assay_error *e
   struct arena arena = {0};
   char *missing = NULL;
   enum assay_status blamed = blame_kernel(s, err);
+  if (!blamed)
+    blamed = blame_limits(s, err);
   if (!blamed)
     blamed = blame_host(s, err);
   if (!blamed)

@@ -81,6 +81,11 @@ struct sandbox_end {
 enum assay_status sandbox_spawn(const struct sandbox_policy *p, char *const argv[], char *const envp[], const int *fds,
                                 int n_fds, struct sandbox_child *out, struct assay_error *err);
 
+// Whether this process has limits (ulimit) that are narrower than the policy's, so that its children end by those: the
+// first of them, in words.
+enum { SANDBOX_NARROWER_BYTES = 96 };
+bool sandbox_is_narrower(const struct sandbox_policy *p, char text[static SANDBOX_NARROWER_BYTES]);
+
 // Waits until the child has ended or the deadline (clock_monotonic_ns) has passed, then kills everything that is left
 // of it and reaps it. The time from now to the deadline is the child's: what it waits for processors that others have
 // is given back, up to LIMIT_MOST times as much in all (base/limit.h), and what it stands still for others (c->pauses).

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -87,6 +88,27 @@ static enum assay_status can_collect(struct assay_error *err) {
   return error_set(err, ASSAY_ERR_ENVIRONMENT,
                    "this process ignores SIGCHLD, so that nobody learns how a child ends: leave it at its default "
                    "(signal(SIGCHLD, SIG_DFL)), or handle it without SA_NOCLDWAIT");
+}
+
+bool sandbox_is_narrower(const struct sandbox_policy *p, char text[static SANDBOX_NARROWER_BYTES]) {
+  const struct {
+    __rlimit_resource_t resource;
+    const char *name, *unit;
+    uint64_t bytes, wanted; // of a unit; 0 wanted: the policy does not say
+  } limits[] = {{RLIMIT_CPU, "-t", "s", 1, (uint64_t)p->cpu_seconds},
+                {RLIMIT_AS, "-v", "KiB", 1024, p->memory_bytes},
+                {RLIMIT_DATA, "-d", "KiB", 1024, p->memory_bytes},
+                {RLIMIT_FSIZE, "-f", "KiB", 1024, p->file_bytes}};
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+    struct rlimit now;
+    if (getrlimit(limits[i].resource, &now) != 0 || now.rlim_max >= limits[i].wanted)
+      continue;
+    snprintf(text, SANDBOX_NARROWER_BYTES, "ulimit %s is %llu %s, where %llu are allowed", limits[i].name,
+             (unsigned long long)(now.rlim_max / limits[i].bytes), limits[i].unit,
+             (unsigned long long)(limits[i].wanted / limits[i].bytes));
+    return true;
+  }
+  return false;
 }
 
 enum assay_status sandbox_spawn(const struct sandbox_policy *p, char *const argv[], char *const envp[], const int *fds,

@@ -369,6 +369,20 @@ static int first_line(const char *text) {
   return (int)(n < MOST ? n : MOST);
 }
 
+// A limit was hit that is not a build's own, but of whoever started this process.
+static enum assay_status blame_limits(const struct compile *c, enum build_outcome outcome, const char *diagnostics,
+                                      struct assay_error *err) {
+  char which[SANDBOX_NARROWER_BYTES];
+  const bool may = outcome == BUILD_HIT_LIMIT || outcome == BUILD_TIMED_OUT;
+  if (!may || c->end.deadline || c->end.quota[0] || !sandbox_is_narrower(&c->policy, which))
+    return ASSAY_OK;
+  diagnostics += strspn(diagnostics, " \n");
+  return error_set(err, ASSAY_ERR_ENVIRONMENT,
+                   "not judged here: this process has a narrower limit than builds may have (%s), and the build ran "
+                   "into one: raise it (the build said: %.*s)",
+                   which, first_line(diagnostics), diagnostics);
+}
+
 enum assay_status compile_finish(struct compile *c, struct build_result *out, struct assay_error *err) {
   struct build_result r = {0};
   struct buf clean, typed;
@@ -395,13 +409,13 @@ enum assay_status compile_finish(struct compile *c, struct build_result *out, st
   r.compiler_version = version_line(c);
   r.elapsed_ns = c->end_ns - c->start_ns;
   r.cpu_ns = c->cpu_ns;
-  enum assay_status status = ASSAY_OK;
-  if (r.diagnostics && r.command && r.compiler_version) {
-    *out = r;
-  } else {
-    build_result_release(&r);
+  enum assay_status status = blame_limits(c, r.outcome, buf_str(&clean), err);
+  if (!status && !(r.diagnostics && r.command && r.compiler_version))
     status = error_nomem(err, "the result of a build");
-  }
+  if (status)
+    build_result_release(&r);
+  else
+    *out = r;
   buf_release(&clean);
   buf_release(&typed);
   return status;

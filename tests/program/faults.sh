@@ -59,6 +59,27 @@ if unshare -Urm mount -t tmpfs none "$work/small" 2>/dev/null; then
 fi
 expect 1 "build_limit .*No space left" "$assay" judge kernelbench/1/19 "$cases/relu.c" --no-timing --compiler "$work/picky/bin/gcc"
 
+# A limit of whoever started this process (ulimit) that is narrower than a candidate's own.
+mkdir "$work/limits"
+{ cat "$cases/relu.c"; echo 'const unsigned char table[1 << 20] = {1};'; } >"$work/limits/table.c"
+sed 's/  float \*y = args->outputs\[0\].data;/&\n  volatile float *room = malloc(500 << 20);\n  room[0] = 1;\n  free((void *)room);/' \
+  "$cases/relu.c" | sed 's/#include <math.h>/&\n#include <stdlib.h>/' >"$work/limits/room.c"
+limited() { # limited FILE LIMIT...: judged under ulimit LIMIT
+  (
+    ulimit "${@:2}"
+    "$assay" judge kernelbench/1/19 "$work/limits/$1" --no-timing --no-store
+  )
+}
+expect 0 "table.c +pass" limited table.c -c 0
+expect 3 "not judged here: .*narrower limit than builds may have .ulimit -f is 512 KiB, where 65536 are allowed.*File size limit" \
+  limited table.c -f 512
+expect 0 "room.c +pass" limited room.c -c 0
+if (ulimit -v 1500000 && "$assay" --help >/dev/null 2>&1); then # not under a sanitizer
+  expect 3 "narrower limit than kernels may have .ulimit -v is 450000 KiB, .*ended as crashed" limited room.c -v 450000
+  expect 3 "narrower limit than kernels may have .ulimit -d is 300000 KiB, .*ended as crashed" limited room.c -d 300000
+  expect 0 "room.c +pass" limited room.c -v 4000000
+fi
+
 # Files that are for another device have rows, and are no failure.
 mkdir "$work/devices"
 cp "$cases/relu.c" "$source/tests/opencl/relu.cl" "$work/devices/"
