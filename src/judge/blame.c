@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whose fault a failure is: a Python candidate that did not come to run may lack what this machine does not have.
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -98,6 +99,44 @@ static enum assay_status blame_limits(const struct session *s, struct assay_erro
                    which, assay_reason_code(s->v->reason), s->v->detail);
 }
 
+static void *wait_there(void *gate) {
+  pthread_mutex_lock(gate);
+  pthread_mutex_unlock(gate);
+  return NULL;
+}
+
+// Whether so many threads can be started here, at most MOST_TRIED, beside those that there are: found by trying.
+static bool threads_start(int n) {
+  enum { MOST_TRIED = 256 };
+  pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+  pthread_t threads[MOST_TRIED];
+  int started = 0, refused = 0;
+  n = n < MOST_TRIED ? n : MOST_TRIED;
+  pthread_mutex_lock(&gate);
+  while (started < n && !(refused = pthread_create(&threads[started], NULL, wait_there, &gate)))
+    started++;
+  pthread_mutex_unlock(&gate);
+  for (int i = 0; i < started; i++)
+    pthread_join(threads[i], NULL);
+  return !refused;
+}
+
+// Where processes and threads are counted (ulimit -u, pids.max of a container), others may have used them up: what ends
+// or raises then may have been refused a thread. The candidate's own are gone by now.
+static enum assay_status blame_threads(const struct session *s, struct assay_error *err) {
+  enum { SPARE = 4 }; // those that processes have before these
+  const bool may =
+      may_lack_something(s->v->reason) || s->v->reason == ASSAY_REASON_EXITED || s->v->reason == ASSAY_REASON_CRASHED;
+  const int n = 2 * s->o->threads + SPARE; // the answer's and the kernel's
+  if (!may || threads_start(n))
+    return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_ENVIRONMENT,
+                   "not judged here: %d threads cannot be started, which judge and candidate may need at a time: raise "
+                   "ulimit -u or the "
+                   "container's pids.max, or end other processes (it ended as %s: %.300s)",
+                   n, assay_reason_code(s->v->reason), s->v->detail);
+}
+
 // A program that judges by the library may collect children that are not its own.
 static enum assay_status blame_host(const struct session *s, struct assay_error *err) {
   if (s->v->reason == ASSAY_REASON_PASS || sandbox_lost() == s->lost)
@@ -160,6 +199,8 @@ enum assay_status session_blame_machine(struct session *s, struct assay_error *e
   enum assay_status blamed = blame_kernel(s, err);
   if (!blamed)
     blamed = blame_limits(s, err);
+  if (!blamed)
+    blamed = blame_threads(s, err);
   if (!blamed)
     blamed = blame_host(s, err);
   if (!blamed)

@@ -80,6 +80,39 @@ if (ulimit -v 1500000 && "$assay" --help >/dev/null 2>&1); then # not under a sa
   expect 0 "room.c +pass" limited room.c -v 4000000
 fi
 
+# Too few processes for the threads of judge and kernel together. They are not counted for root: as another user, who must
+# be able to come here.
+sed 's/void assay_kernel(/static void honest(/' "$cases/relu.c" >"$work/limits/threads.c"
+cat >>"$work/limits/threads.c" <<'E'
+#include <pthread.h>
+#include <stdlib.h>
+static void *part(void *a) { return a; }
+void assay_kernel(const struct assay_args *args) {
+  pthread_t t[N];
+  for (int i = 0; i < N; i++)
+    if (pthread_create(&t[i], 0, part, 0))
+      exit(1);
+  for (int i = 0; i < N; i++)
+    pthread_join(t[i], 0);
+  honest(args);
+}
+E
+mkdir -m 777 "$work/other_user"
+chmod 755 "$work"
+few() { # few PROCESSES THREADS: judged by a user who may have so many processes
+  local user=(env)
+  [ "$(id -u)" = 0 ] && user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+  "${user[@]}" bash -c 'ulimit -u "$1" && HOME=$3 TMPDIR=$3 exec "$4" judge kernelbench/1/19 "$5" --threads 8 --define "N=$2" \
+    --no-timing --no-store' few "$@" "$work/other_user" "$assay" "$work/limits/threads.c"
+}
+if few 4000 7 >/dev/null 2>&1; then
+  expect 0 "threads.c.* pass" few 4000 7
+  expect 1 "exited" few 4000 600
+  [ "$(id -u)" != 0 ] || expect 3 "not judged here: 20 threads cannot be started.*it ended as exited" few 16 7
+else
+  echo "left out: no other user can judge here"
+fi
+
 # Files that are for another device have rows, and are no failure.
 mkdir "$work/devices"
 cp "$cases/relu.c" "$source/tests/opencl/relu.cl" "$work/devices/"
