@@ -159,6 +159,20 @@ static enum assay_status blame_folder(const struct session *s, struct assay_erro
                    s->o->paths->temporary, assay_reason_code(s->v->reason), s->v->detail);
 }
 
+// PyTorch writes names of files into ninja's rules as they are: none is built where they have ninja's own signs.
+static enum assay_status blame_name(const struct session *s, struct assay_error *err) {
+  static const char *const words = "ninja: error: ";
+  const char *printed = s->v->diagnostics ? s->v->diagnostics : "";
+  const bool may =
+      may_lack_something(s->v->reason) && (strstr(s->v->detail, words) || strstr(printed, words)) && s->build_folder;
+  if (!may || !strpbrk(s->build_folder, "$:\n"))
+    return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_ENVIRONMENT,
+                   "not judged here: PyTorch builds no extension in a folder with a dollar or a colon in its name, as "
+                   "%s: name another one with TMPDIR (it ended as %s: %.300s)",
+                   s->o->paths->temporary, assay_reason_code(s->v->reason), s->v->detail);
+}
+
 // A GPU whose memory others had: what failed for want of it may pass when they are gone.
 static enum assay_status blame_crowd(const struct session *s, struct assay_error *err) {
   struct assay_workbench *w = s->subject ? s->subject->on : NULL;
@@ -205,6 +219,8 @@ enum assay_status session_blame_machine(struct session *s, struct assay_error *e
     blamed = blame_host(s, err);
   if (!blamed)
     blamed = blame_folder(s, err);
+  if (!blamed && s->choice.form->python)
+    blamed = blame_name(s, err);
   if (!blamed && s->choice.form->python)
     blamed = blame_crowd(s, err);
   if (blamed)
