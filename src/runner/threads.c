@@ -38,11 +38,20 @@ bool threads_list(pid_t pid, struct thread_set *out) {
   return fits && out->n > 0;
 }
 
-// What a parked thread waits for: that the word at this address is no longer this value. 0: nothing, it has ended.
+// What a parked thread waits for: that the word at this address is no longer this value. 0: nothing, it has ended. And
+// where its code goes on.
 struct parking {
-  uint64_t address;
+  uint64_t address, code;
   uint32_t value;
 };
+
+// The instruction that makes a system call, which stands before the place where its thread goes on.
+#if defined(__x86_64__)
+static const unsigned char call_instruction[] = {0x0f, 0x05}; // syscall
+#elif defined(__aarch64__)
+static const unsigned char call_instruction[] = {0x01, 0x00, 0x00, 0xd4}; // svc #0
+#endif
+enum { CALL_BYTES = sizeof call_instruction };
 
 // Whether a futex call with these arguments, made anew, waits for as long as its word does not change: what the system
 // refuses (no word, one off its place, a set of no bits, a clock for a wait that has none) returns at once.
@@ -59,16 +68,17 @@ static bool futex_waits(const unsigned long a[6]) {
 static bool waits(pid_t pid, pid_t id, struct parking *out) {
   char path[96];
   long number = -1;
-  unsigned long a[6] = {0};
+  unsigned long a[6] = {0}, stack, code = 0;
   *out = (struct parking){0};
   snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)pid, (int)id);
   FILE *f = fopen(path, "re");
   if (!f)
     return true; // it has ended
-  int n = fscanf(f, "%ld %lx %lx %lx %lx %lx %lx", &number, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5]);
+  int n = fscanf(f, "%ld %lx %lx %lx %lx %lx %lx %lx %lx", &number, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5], &stack,
+                 &code);
   fclose(f);
-  *out = (struct parking){.address = a[0], .value = (uint32_t)a[2]};
-  return n == 7 && number == SYS_futex && futex_waits(a);
+  *out = (struct parking){.address = a[0], .code = code - CALL_BYTES, .value = (uint32_t)a[2]};
+  return n == 9 && number == SYS_futex && futex_waits(a);
 }
 
 static ssize_t read_memory(pid_t pid, uint64_t address, void *to, size_t bytes) {
@@ -81,19 +91,25 @@ static ssize_t read_memory(pid_t pid, uint64_t address, void *to, size_t bytes) 
   return got;
 }
 
-// Whether every word still has the value that its thread waits on. A process that is continued makes its futex calls
-// anew, so a thread whose word has changed meanwhile goes on at once, and nobody needs to wake it. So does one whose
-// word the process itself may not read, as /proc/PID/mem would.
+// Whether these bytes stand there, where the process itself may read them (as /proc/PID/mem need not mean).
+static bool stands_at(pid_t pid, uint64_t address, const void *want, size_t bytes) {
+  unsigned char found[8];
+  const struct iovec here = {found, bytes}, there = {(void *)(uintptr_t)address, bytes};
+  ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
+  if (got < 0 && (errno == ENOSYS || errno == EPERM)) // where a machine has no such call
+    got = read_memory(pid, address, found, bytes);
+  return got == (ssize_t)bytes && memcmp(found, want, bytes) == 0;
+}
+
+// Whether every word still has the value that its thread waits on, and whether the call is still where it was made. A
+// process that is continued makes its futex calls anew: each thread executes that instruction once more. So one whose
+// word has changed meanwhile goes on at once, and one whose instruction has, with whatever stands there now; nobody
+// needs to wake it.
 static bool words_hold(pid_t pid, const struct parking *at, int n) {
   bool hold = true;
-  for (int i = 0; i < n && hold; i++) {
-    uint32_t word = ~at[i].value;
-    const struct iovec here = {&word, sizeof word}, there = {(void *)(uintptr_t)at[i].address, sizeof word};
-    ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
-    if (got < 0 && (errno == ENOSYS || errno == EPERM)) // where a machine has no such call
-      got = read_memory(pid, at[i].address, &word, sizeof word);
-    hold = got == (ssize_t)sizeof word && word == at[i].value;
-  }
+  for (int i = 0; i < n && hold; i++)
+    hold = stands_at(pid, at[i].address, &at[i].value, sizeof at[i].value) &&
+           stands_at(pid, at[i].code, call_instruction, CALL_BYTES);
   return hold;
 }
 
@@ -117,25 +133,29 @@ static bool pages_are_own(pid_t pid, const struct parking *at, int n) {
   return own;
 }
 
-// Whether no word lies in memory that another process can write: that of buffers and of the control page. (Files in
-// memory are refused however they are mapped.)
-static bool words_are_private(pid_t pid, const struct parking *at, int n) {
+// Whether no word lies in memory that another process can write: that of buffers and of the control page (files in
+// memory are refused however they are mapped); and no call either, but all where they can be executed. One that cannot
+// be ends in a handler of its thread.
+static bool places_are_good(pid_t pid, const struct parking *at, int n) {
   char path[64], line[512], flags[5];
-  if (pages_are_own(pid, at, n)) // the whole list takes ten times as long, and is wanted at every call
-    return true;
+  const bool words = pages_are_own(pid, at, n);
+  int calls = 0;
   snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
   FILE *f = fopen(path, "re");
-  bool private = f != NULL;
-  while (private && fgets(line, sizeof line, f)) {
+  bool good = f != NULL;
+  while (good && (calls < n || !words) && fgets(line, sizeof line, f)) {
     unsigned long from, to;
-    if (sscanf(line, "%lx-%lx %4s", &from, &to, flags) != 3 || (flags[3] != 's' && !strstr(line, " /memfd:")))
+    if (sscanf(line, "%lx-%lx %4s", &from, &to, flags) != 3)
       continue;
-    for (int i = 0; i < n; i++)
-    private = private && !(at[i].address >= from && at[i].address < to);
+    const bool private = flags[3] != 's' && !strstr(line, " /memfd:");
+    for (int i = 0; i < n; i++) {
+      good = good && (private || words || !(at[i].address >= from && at[i].address < to));
+      calls += private && flags[2] == 'x' && at[i].code >= from && at[i].code + CALL_BYTES <= to;
+    }
   }
   if (f)
     fclose(f);
-  return private;
+  return good && calls == n;
 }
 
 // Whether a signal waits for the thread that it does not block: its handler is the first to run when the process is
@@ -165,7 +185,7 @@ bool threads_parked(pid_t pid) {
     n += now.ids[i] != pid && parked && at[n].address != 0;
   }
   if (parked && n > 0)
-    parked = words_hold(pid, at, n) && words_are_private(pid, at, n);
+    parked = words_hold(pid, at, n) && places_are_good(pid, at, n);
   base_free(at);
   return parked;
 }

@@ -9,6 +9,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -235,14 +236,76 @@ static void memory_that_others_write(void **state) {
   close(file);
 }
 
+#if defined(__x86_64__)
+// A call at a place of its own, which the process may change: a thread that is continued makes it anew.
+static unsigned char *place;
+
+static void *park_there(void *arg) {
+  for (;;) {
+    long number = SYS_futex;
+    register long no_limit __asm__("r10") = 0;
+    __asm__ volatile("call *%[place]"
+                     : "+a"(number)
+                     : [place] "b"(place), "D"(word), "S"(FUTEX_WAIT_PRIVATE), "d"(0), "r"(no_limit)
+                     : "rcx", "r8", "r9", "r11", "memory", "cc");
+  }
+  return arg;
+}
+
+enum code { OWN, OF_OTHERS, NOT_EXECUTABLE };
+
+static bool parks_there(enum code code, const char *instruction) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  struct thread_set now;
+  bool parked = false;
+  place = mmap(NULL, page, PROT_READ | PROT_WRITE | PROT_EXEC,
+               (code == OF_OTHERS ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS, -1, 0);
+  assert_true(place != MAP_FAILED);
+  memcpy(place, "\x0f\x05\xc3", 3); // syscall, ret
+  pid_t pid = fork();
+  assert_true(pid >= 0);
+  if (pid == 0) {
+    pthread_t thread;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    pthread_create(&thread, NULL, park_there, NULL);
+    usleep(50000); // it is there by then
+    memcpy(place, instruction, 2);
+    if (code == NOT_EXECUTABLE)
+      mprotect(place, page, PROT_READ);
+    park(word);
+  }
+  for (int i = 0; i < 40 && !parked; i++) {
+    usleep(i == 0 ? 100000 : 1000);
+    stop(pid);
+    parked = threads_list(pid, &now) && now.n == 2 && threads_parked(pid);
+    if (i > 0) // the first look is at a thread that has not been continued
+      kill(pid, SIGCONT);
+  }
+  end(pid);
+  munmap(place, page);
+  return parked;
+}
+
+static void a_call_that_changes(void **state) {
+  (void)state;
+  assert_true(parks_there(OWN, "\x0f\x05")); // or the others would say nothing
+  assert_false(parks_there(OWN, "\x90\x90"));
+  assert_false(parks_there(OF_OTHERS, "\x0f\x05"));
+  assert_false(parks_there(NOT_EXECUTABLE, "\x0f\x05"));
+}
+#endif
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_signal_that_waits),
-      cmocka_unit_test(a_signal_that_is_blocked),
-      cmocka_unit_test(what_seems_to_wait),
-      cmocka_unit_test(who_parks_stands_still),
-      cmocka_unit_test(who_sleeps_in_between_does_not),
-      cmocka_unit_test(memory_that_others_write),
+    cmocka_unit_test(a_signal_that_waits),
+    cmocka_unit_test(a_signal_that_is_blocked),
+    cmocka_unit_test(what_seems_to_wait),
+    cmocka_unit_test(who_parks_stands_still),
+    cmocka_unit_test(who_sleeps_in_between_does_not),
+    cmocka_unit_test(memory_that_others_write),
+#if defined(__x86_64__)
+    cmocka_unit_test(a_call_that_changes),
+#endif
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
