@@ -227,7 +227,7 @@ static void add_judged(struct session *s) {
   enum probe list[PROBE_COUNT];
   int n = 0, first = 0;
   for (int p = PROBE_DECLARED + 1; p < PROBE_COUNT && s->o->probes; p++)
-    if (p != PROBE_STRIPES && s->task.probes & 1u << p) {
+    if (p != PROBE_STRIPES && p != PROBE_OPPOSED && s->task.probes & 1u << p) {
       const bool always = p == PROBE_ZERO_MEAN || p == PROBE_ROW_SCALES;
       list[n] = (enum probe)p;
       if (always) {
@@ -253,6 +253,14 @@ static void add_stripes(struct session *s) {
     add_question(s, &s->layouts[0], PROBE_STRIPES);
   if (s->n_questions == first + 2)
     s->questions[first + 1].key = distribution_other_stripes(s->questions[first].key);
+}
+
+// A product of integers with one scale for a row is as good as one of floats where the elements of rows are alike; so
+// it is asked where they are not, and what they are multiplied by makes up for it.
+static void add_opposed(struct session *s) {
+  add_probe(s, PROBE_OPPOSED);
+  if (s->o->probes && s->o->declared_checks > 1 && s->task.probes & 1u << PROBE_OPPOSED)
+    add_question(s, &s->layouts[0], PROBE_OPPOSED);
 }
 
 // What the machine has no memory for is answered in slabs, or refused before any work: otherwise the kernel ends some
@@ -290,13 +298,14 @@ enum assay_status session_make_exam(struct session *s, struct assay_error *err) 
   if (status)
     return status;
   for (int p = PROBE_DECLARED + 1; p < PROBE_COUNT; p++)
-    if (p != PROBE_STRIPES)
+    if (p != PROBE_STRIPES && p != PROBE_OPPOSED)
       add_probe(s, (enum probe)p);
   add_judged(s);
   struct question *again = draws_in(&s->task) ? next_question(s) : NULL;
   if (again) // the same seeds once more, after others
     *again = s->questions[0];
   add_stripes(s);
+  add_opposed(s);
   if (s->n_without_room > 0) {
     int n = s->n_questions + s->n_without_room;
     s->n_questions = 0; // nothing is answered yet

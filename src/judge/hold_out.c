@@ -7,7 +7,8 @@
 enum { STREAM_PROBE = 1, STREAM_SHAPE };
 
 unsigned hold_out_probes(uint64_t number, unsigned probes) {
-  const unsigned always = 1u << PROBE_DECLARED | 1u << PROBE_ZERO_MEAN | 1u << PROBE_ROW_SCALES | 1u << PROBE_STRIPES;
+  const unsigned always =
+      1u << PROBE_DECLARED | 1u << PROBE_ZERO_MEAN | 1u << PROBE_ROW_SCALES | 1u << PROBE_STRIPES | 1u << PROBE_OPPOSED;
   unsigned others = probes & ~always;
   int n = __builtin_popcount(others);
   if (number == 0 || n == 0)

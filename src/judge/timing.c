@@ -151,7 +151,8 @@ static enum assay_status choose_call(struct loop *l, enum group g, const struct 
 
 // Which probe the next one is: half of them tell precisions apart, the others may be any.
 static enum probe choose_probe(const struct timing_session *s, uint64_t number) {
-  const unsigned precise = s->probes & (1u << PROBE_ZERO_MEAN | 1u << PROBE_ROW_SCALES | 1u << PROBE_STRIPES);
+  const unsigned precise =
+      s->probes & (1u << PROBE_ZERO_MEAN | 1u << PROBE_ROW_SCALES | 1u << PROBE_STRIPES | 1u << PROBE_OPPOSED);
   unsigned among = s->n_probed % 2 == 0 && precise ? precise : s->probes;
   int pick = (int)(rng_secret(number, 1) % (uint64_t)__builtin_popcount(among));
   enum probe p = PROBE_DECLARED;

@@ -64,6 +64,8 @@ enum assay_status device_draw(struct compute *c, const struct draw_request *r, d
                         .row_scales = d.row_scales,
                         .inner = d.inner,
                         .row = d.row,
+                        .factors = d.factors,
+                        .opposed = d.opposed,
                         .matrices = d.matrices,
                         .symmetric = r->distribution->symmetric,
                         .regular = r->distribution->regular,
@@ -78,12 +80,11 @@ enum assay_status device_draw(struct compute *c, const struct draw_request *r, d
     a.stripes[i] = (struct draw_stripe){d.stripes[i].stride, d.stripes[i].extent, d.stripes[i].index};
   describe_storage(r->type.dtype, &a);
   enum assay_status status = ASSAY_OK;
-  if (d.row_scales) {
-    const int64_t factors = (count + d.row - 1) / d.row;
-    status = compute_alloc(c, (size_t)factors * sizeof(double), &scales, err);
+  if (d.row_scales || d.opposed) {
+    status = compute_alloc(c, (size_t)d.factors * sizeof(double), &scales, err);
     a.scales = scales;
     if (!status)
-      status = compute_launch(c, &device_draw_code, "draw_row_factors", factors, &a, sizeof a, err);
+      status = compute_launch(c, &device_draw_code, "draw_factors", d.factors, &a, sizeof a, err);
   }
   if (!status && r->distribution->softmax)
     status = compute_launch(c, &device_draw_code, "draw_softmax_rows", count / d.columns, &a, sizeof a, err);

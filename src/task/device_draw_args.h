@@ -17,13 +17,13 @@ struct draw_stripe {
 };
 
 struct draw_args {
-  uint64_t dst, key, scales;                // scales: factors of the rows (double), with row_scales
-  int64_t count, columns, rows, inner, row; // as in struct drawing
+  uint64_t dst, key, scales;                         // scales: factors (double), with row_scales or opposed
+  int64_t count, columns, rows, inner, row, factors; // as in struct drawing
   double a, b, scale, fold_lo, fold_hi;
   int32_t kind, input, fold; // enum distribution_kind; enum fold
   int32_t scaled, row_scales, symmetric, triu, tril, regular, definite, matrices;
   int32_t storage, bytes, exponent_bits, mantissa_bits, finite_only;
-  int32_t striped, n_stripes;
+  int32_t striped, n_stripes, opposed;
   double stripes_factor;
   struct draw_stripe stripes[DRAW_MOST_STRIPES];
 };

@@ -171,6 +171,17 @@ static double row_factor(const struct drawing *d, int64_t row) {
   return power(-12 + 24 * unit(w[row & 3]));
 }
 
+// Inputs of one draw have these factors in common.
+static double opposed_factor(const struct drawing *d, int64_t index) {
+  uint32_t w[4];
+  philox4x32_run(d->r->key, (uint64_t)index >> 2, STREAM_OPPOSED, 1, w);
+  return power(d->opposed * (-12 + 24 * unit(w[index & 3])));
+}
+
+static double factor_of(const struct drawing *d, int64_t row) {
+  return d->opposed ? opposed_factor(d, row % d->factors) : row_factor(d, row);
+}
+
 static void fold(const struct drawing *d, int64_t n, double *out) {
   double lo = d->r->distribution->fold_lo, width = d->r->distribution->fold_hi - lo;
   for (int64_t i = 0; i < n; i++) {
@@ -221,12 +232,12 @@ static void plain(const struct drawing *d, int64_t first, int64_t n, double *out
   if (d->scaled)
     for (int64_t i = 0; i < n; i++)
       out[i] *= d->scale;
-  if (d->row_scales) {
+  if (d->row_scales || d->opposed) {
     int64_t row = -1;
     double factor = 1;
     for (int64_t i = 0; i < n; i++) {
       if ((first + i) / d->row != row)
-        factor = row_factor(d, row = (first + i) / d->row);
+        factor = factor_of(d, row = (first + i) / d->row);
       out[i] *= factor;
     }
   }
@@ -364,6 +375,16 @@ static void choose_stripes(struct drawing *d) {
   d->stripes_factor = row_factor(d, 0);
 }
 
+// Slices along one dimension. Weights are as declared otherwise.
+static void choose_opposed(struct drawing *d) {
+  const struct shape *shape = &d->r->type.shape;
+  d->opposed = d->r->opposed;
+  d->factors = shape->dims[d->r->along];
+  d->row = 1;
+  for (int k = d->r->along + 1; k < shape->rank; k++)
+    d->row *= shape->dims[k];
+}
+
 // What the request's probe draws instead of the declared distribution.
 static void choose(struct drawing *d) {
   const struct draw_request *r = d->r;
@@ -373,6 +394,8 @@ static void choose(struct drawing *d) {
   d->b = r->b;
   d->scaled = spec->scaled;
   bool kept = spec->fixed || !dtype_is_float(r->type.dtype) || (spec->is_static && r->probe != PROBE_INTEGERS);
+  if (r->probe == PROBE_OPPOSED && r->opposed)
+    choose_opposed(d);
   if (kept || r->probe == PROBE_DECLARED)
     return;
   d->fold = spec->fold;
@@ -454,6 +477,7 @@ void drawing_resolve(const struct draw_request *r, struct drawing *out) {
   if (rank > 1)
     d.rows = r->type.shape.dims[rank - 2];
   d.row = rank == 1 && d.columns > VECTOR_ROW ? VECTOR_ROW : d.columns;
+  d.factors = d.row > 0 ? (shape_count(&r->type.shape) + d.row - 1) / d.row : 0;
   for (int i = 1; i < rank; i++)
     d.inner *= r->type.shape.dims[i];
   d.matrices = spec->symmetric || spec->triu || spec->tril || spec->regular || spec->definite;

@@ -13,6 +13,7 @@ enum {
   STREAM_ROW = 3,
   STREAM_SPECIAL = 4,
   STREAM_STRIPES = 5,
+  STREAM_OPPOSED = 6,
   STREAM_PERMUTED = 8
 };
 
@@ -34,7 +35,9 @@ struct drawing {
   double stripes_factor;
   int64_t columns, rows; // the last two extents (1 where the tensor has fewer dimensions)
   int64_t inner;         // elements for each step along the first dimension
-  int64_t row;           // elements that share a factor of row_scales
+  int64_t row;           // consecutive elements that share a factor, of row_scales or opposed;
+  int64_t factors;       // after so many factors they begin anew
+  int opposed;           // as in the request, where it applies
   int64_t first, count;  // the elements wanted
   void *dst;             // where `first` goes
 };

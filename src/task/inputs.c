@@ -92,6 +92,7 @@ struct draw_request task_draw_request(const struct task *t, const struct workloa
   const struct distribution *d = &t->inputs[i].distribution;
   double a, b;
   task_distribution_numbers(d, w, &a, &b); // reading the task made sure that every workload binds them
+  int along = 0, opposed = probe == PROBE_OPPOSED ? task_opposed(t, i, key, &along) : 0;
   return (struct draw_request){.distribution = d,
                                .a = a,
                                .b = b,
@@ -99,6 +100,8 @@ struct draw_request task_draw_request(const struct task *t, const struct workloa
                                .probe = probe,
                                .near_overflow = t->near_overflow,
                                .n_tiny = count_free(t),
+                               .opposed = opposed,
+                               .along = along,
                                .key = key,
                                .input = i,
                                .threads = 1};

@@ -150,10 +150,11 @@ enum assay_status metadata_probes(const char *text, struct task *t, struct assay
     size_t len = identifier(s);
     enum probe probe;
     if (!probe_by_name(s, len, &probe) || probe == PROBE_DECLARED)
-      return error_set(err, ASSAY_ERR_INVALID,
-                       "'%.40s' begins with no probe: zero_mean, row_scales, heavy_mean, integers, near_overflow(m), "
-                       "subnormal, special, small_spread, tiny, stripes, each with '-' in front to leave it out",
-                       s);
+      return error_set(
+          err, ASSAY_ERR_INVALID,
+          "'%.40s' begins with no probe: zero_mean, row_scales, heavy_mean, integers, near_overflow(m), "
+          "subnormal, special, small_spread, tiny, stripes, opposed, each with '-' in front to leave it out",
+          s);
     s += len;
     if (probe == PROBE_NEAR_OVERFLOW && !off) {
       enum assay_status status = magnitude(&s, &t->near_overflow, err);

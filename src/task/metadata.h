@@ -19,6 +19,10 @@ enum assay_status metadata_check_symbols(const struct task *t, const struct work
 unsigned task_default_probes(const struct task *t);
 unsigned task_possible_probes(const struct task *t);
 
+// Along which dimension PROBE_OPPOSED scales input i of a draw with this key, and how: 1 and -1 turn about among the
+// inputs that have the dimension's symbol. 0: not at all.
+int task_opposed(const struct task *t, int i, uint64_t key, int *along);
+
 // Whether probes replace the distribution of input i; without `weights`, of those that are no weights.
 bool task_is_free(const struct task *t, int i, bool weights);
 

@@ -13,7 +13,7 @@
 enum { NUMBERS = 300 };
 static const unsigned all = (1u << PROBE_COUNT) - 1;
 static const unsigned always =
-    1u << PROBE_DECLARED | 1u << PROBE_ZERO_MEAN | 1u << PROBE_ROW_SCALES | 1u << PROBE_STRIPES;
+    1u << PROBE_DECLARED | 1u << PROBE_ZERO_MEAN | 1u << PROBE_ROW_SCALES | 1u << PROBE_STRIPES | 1u << PROBE_OPPOSED;
 
 // One probe of those that may be, each for some number; the same for the same number.
 static void one_probe(void **state) {

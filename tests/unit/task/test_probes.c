@@ -63,7 +63,7 @@ static void test_defaults(void **state) {
 static void test_whole_suite(void **state) {
   struct assay_error err = {0};
   char **paths;
-  int n, tiny = 0, spread = 0;
+  int n, tiny = 0, spread = 0, opposed = 0;
   (void)state;
   assert_int_equal(task_list(ROOT, "kernelbench", &paths, &n, &err), ASSAY_OK);
   for (int i = 0; i < n; i++) {
@@ -72,12 +72,13 @@ static void test_whole_suite(void **state) {
       fail_msg("%s", err.message);
     tiny += asks(&t, PROBE_TINY);
     spread += asks(&t, PROBE_SMALL_SPREAD);
+    opposed += asks(&t, PROBE_OPPOSED);
     if (asks(&t, PROBE_TINY) && asks(&t, PROBE_SMALL_SPREAD))
       fail_msg("%s is asked both", t.name);
     task_release(&t);
   }
-  print_message("of %d tasks %d are asked tiny, %d small_spread\n", n, tiny, spread);
-  assert_true(tiny > 40 && spread > 30);
+  print_message("of %d tasks %d are asked tiny, %d small_spread, %d opposed\n", n, tiny, spread, opposed);
+  assert_true(tiny > 40 && spread > 30 && opposed > 100);
   task_list_release(paths, n);
 }
 
@@ -110,8 +111,58 @@ static void test_product(void **state) {
   }
 }
 
+// How one index along the summed dimension is scaled: in a task's input of that number, where the dimension is that
+// one.
+static double scale_of(const struct task *t, const struct array *shapes, int input, int along, int64_t index,
+                       uint64_t key) {
+  static float x[1 << 20];
+  struct draw_request r = task_draw_request(t, task_workload(t, "ragged2"), shapes, input, PROBE_OPPOSED, key);
+  const int64_t *dims = shapes[input].shape.dims, columns = dims[1], n = dims[!along];
+  double sum = 0;
+  assert_true(r.along == along && shape_count(&shapes[input].shape) <= (int64_t)(sizeof x / sizeof *x));
+  distribution_draw(&r, x);
+  for (int64_t i = 0; i < n; i++) {
+    double v = (double)(along ? x[i * columns + index] : x[index * columns + i]);
+    sum += v * v;
+  }
+  return sqrt(sum / (double)n);
+}
+
+// Along the dimension that is summed over, what one factor is larger the other is smaller, weights included.
+static void test_opposed(void **state) {
+  static const struct {
+    const char *name;
+    int along[2];
+    double usual; // the product of both inputs' usual magnitudes
+  } rows[] = {{"kernelbench/1/2", {1, 0}, 1}, {"kernelbench/1/17", {1, 1}, 1}, {"kernelbench/2/76", {1, 1}, 0.0065}};
+  (void)state;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct task t;
+    struct array shapes[4] = {0};
+    struct assay_error err = {0};
+    double least = INFINITY, most = 0;
+    read_task(rows[i].name, &t);
+    assert_true(asks(&t, PROBE_OPPOSED) && t.n_inputs <= 4);
+    assert_int_equal(task_input_shapes(&t, task_workload(&t, "ragged2"), shapes, &err), ASSAY_OK);
+    const int64_t n = shapes[0].shape.dims[rows[i].along[0]];
+    for (int64_t k = 0; k < n; k++) {
+      const double a = scale_of(&t, shapes, 0, rows[i].along[0], k, 7),
+                   b = scale_of(&t, shapes, 1, rows[i].along[1], k, 7) / rows[i].usual;
+      assert_true(a * b > 0.2 && a * b < 5);
+      least = fmin(least, a);
+      most = fmax(most, a);
+    }
+    assert_true(n > 8 && most / least > 0x1p14);
+    task_release(&t);
+  }
+  struct task softmax;
+  read_task("kernelbench/1/23", &softmax);
+  assert_false(asks(&softmax, PROBE_OPPOSED));
+  task_release(&softmax);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_defaults), cmocka_unit_test(test_whole_suite),
-                                     cmocka_unit_test(test_product)};
+                                     cmocka_unit_test(test_product), cmocka_unit_test(test_opposed)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
