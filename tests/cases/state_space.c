@@ -4,6 +4,7 @@
 // assay: twin CHUNKS_APART expect wrong_value -- every chunk of 64 steps begins with an empty state
 // assay: twin DECAY_AFTER expect wrong_value -- what comes in decays in the same step
 // assay: twin LATE expect wrong_value -- reads the state before the step
+// assay: twin FACTORED expect wrong_class|wrong_value -- decays between two steps as exp(c) exp(-c'), which makes a plain product, and overflows
 // assay: twin HALF_DECAY expect low_precision|wrong_value -- decays to 11 significant bits
 #include <assay/candidate.h>
 #include <math.h>
@@ -24,15 +25,24 @@ static float decay(float a) {
 static void head(const float *x, const float *a, const float *b, const float *c, float *y, float *state, int64_t steps,
                  int64_t heads, int64_t p_count, int64_t d_count) {
   memset(state, 0, (size_t)(p_count * d_count) * sizeof *state);
+#ifdef FACTORED
+  float total = 0;
+#endif
   for (int64_t t = 0; t < steps; t++) {
-    float keep = decay(a[t * heads]);
+    float keep = decay(a[t * heads]), up = 1, down = 1;
+#ifdef FACTORED
+    keep = t % 64 == 0 ? decay(total) : 1; // at the end of the last chunk
+    total = (t % 64 == 0 ? 0 : total) + a[t * heads];
+    up = decay(-total);
+    down = decay(total);
+#endif
 #ifdef CHUNKS_APART
     keep = t % 64 == 0 ? 0 : keep;
 #endif
     for (int64_t p = 0; p < p_count; p++) {
       float sum = 0, value = x[t * heads * p_count + p];
       for (int64_t d = 0; d < d_count; d++) {
-        float *s = &state[p * d_count + d], in = b[t * heads * d_count + d] * value;
+        float *s = &state[p * d_count + d], in = b[t * heads * d_count + d] * value * up;
 #ifdef LATE
         sum += c[t * heads * d_count + d] * *s;
 #endif
@@ -45,7 +55,7 @@ static void head(const float *x, const float *a, const float *b, const float *c,
         sum += c[t * heads * d_count + d] * *s;
 #endif
       }
-      y[t * heads * p_count + p] = sum;
+      y[t * heads * p_count + p] = sum * down;
     }
   }
 }

@@ -30,15 +30,18 @@ def uniform(bound):
     return f"uniform(-{bound:.8g}, {bound:.8g})"
 
 
-def weight(name, dims, fan_in, default=None, recurs=False):
-    """A parameter as its layer draws it; default: a bound that the default form takes instead. recurs: a state goes
+def weight(name, dims, fan_in, default=None, recurs=False, most=1):
+    """A parameter as its layer draws it; default: a bound that the default form takes instead, most: times how much at
+    most, drawn anew for the tensor. recurs: a state goes
     through it again and again. With a probe's numbers there, the smallest error may grow from step to step until
     the answer is lost and no two implementations agree: probes change what goes in, not these."""
     kind = " static fixed" if recurs else " static"
-    published = uniform(1 / math.sqrt(fan_in)) + kind
-    if default is None:
+    bound = 1 / math.sqrt(fan_in)
+    published = uniform(bound) + kind
+    if default is None and most == 1:
         return Input(name, dims, published)
-    return Input(name, dims, uniform(default) + kind, published)
+    scale = f" * uniform_scalar(1, {most})" if most > 1 else ""
+    return Input(name, dims, uniform(default or bound) + scale + kind, published)
 
 
 def data(name, dims, published=UNIT, default=None):
@@ -70,7 +73,8 @@ def vanilla_rnn(level):
 def vanilla_rnn_hidden(level):
     level.task(
         34, "vanilla_rnn_hidden", "A recurrent network with a linear layer on the state of every step",
-        [data("x", ["S", "M", "K"]), data("h0", ["M", "N"])] + linear("i2h", "N", "KN", 1280, recurs=True) +
+        [data("x", ["S", "M", "K"]), data("h0", ["M", "N"]),
+         weight("i2h_weight", ["N", "KN"], 1280, recurs=True, most=8), weight("i2h_bias", ["N"], 1280, recurs=True)] +
         linear("h2o", "P", "N", 256), ["S", "M", "P"],
         ["inputs = Shape<start = 2, end = 3>(x)",
          "w = Slice(i2h_weight, none, inputs, second)",
@@ -90,10 +94,17 @@ def vanilla_rnn_hidden(level):
         workloads("S M K N KN P", (256, 8, 1024, 256, 1280, 128), (24, 4, 96, 64, 160, 32), (1, 1, 1, 1, 2, 1),
                   (5, 3, 7, 5, 12, 2), (33, 2, 17, 13, 30, 11), (3, 7, 131, 67, 198, 5)),
         constants=["int64[1] none = {0}", "int64[1] all = {9223372036854775807}", "int64[1] first = {0}",
-                   "int64[1] second = {1}"])
+                   "int64[1] second = {1}"],
+        repair="the published weights are so small that a state is gone after twelve steps, so that each step from the "
+        "eight before it alone passes; weights of a scale drawn anew")
 
 
 # ---- layers of LSTM and GRU
+
+# Biases of the last layer at which some of its units hardly forget: from 6 on a gate keeps its state for hundreds of
+# steps. (In all layers they would leave little of the input.)
+KEEPING = 30
+
 
 class Cell:
     def __init__(self, op, module, gates, reorder, attributes=""):
@@ -140,7 +151,8 @@ class Cell:
                 inner = "K" if layer == 0 else "H2" if both else "H"
                 for part, dims in (("weight_ih", ["G", inner]), ("weight_hh", ["G", "H"]), ("bias_ih", ["G"]),
                                    ("bias_hh", ["G"])):
-                    inputs.append(weight(name % part, dims, 256, default, recurs=True))
+                    keeps = part == "bias_ih" and layer == LAYERS - 1
+                    inputs.append(weight(name % part, dims, 256, default, True, KEEPING if keeps else 1))
         return inputs
 
     def body(self, x, both):
@@ -186,9 +198,10 @@ def last_states(state):
 
 
 # Weights in the default form: as large as they may be without small errors growing from step to step.
-STATES_BOUND, OUTPUT_BOUND, HEAD_BOUND = 0.15, 0.2, 0.25
+STATES_BOUND, OUTPUT_BOUND, HEAD_BOUND = 0.15, 0.2, 0.75
 FADES = ("the published weights are so small that six layers hand on little of the input, and a state is gone after "
-         "some steps: the biases are most of the answer; larger weights and signed inputs")
+         "some steps: the biases are most of the answer; larger weights and signed inputs, and the last layer's biases of "
+         "a scale drawn anew, since the last steps alone pass where all gates are half open")
 
 
 def lstm(level, number, name, title, both=False, state=None, draw=UNIT):
@@ -370,13 +383,16 @@ STATES = [
 ]
 STATE_CONSTANTS = ["int64 axis = {-1}", "int64[1] end = {-1}", "int64[1] from = {0}", "int64[1] to = {1}",
                    "int64[1] second = {1}", "int64[1] fourth = {3}", "int64[6] pads = {0, 0, 1, 0, 0, 0}"]
+DECAYS = ("published logarithms add up to little in 64 steps, so that decays made of two exponentials pass, which overflow "
+          "where they add up to more than 88; decays of a rate drawn anew, slow or fast")
 
 
 def state_space(level):
     loads = workloads("M S H P D", (2048, 128, 8, 64, 16), (2, 128, 3, 12, 7), (1, 64, 1, 1, 1), (1, 64, 3, 7, 5),
                       (3, 64, 1, 5, 17), (1, 192, 1, 3, 2))
     inputs = [data("X", ["M", "S", "H", "P"])]
-    inputs += [Input("A", ["M", "S", "H"], "normal(0, 1) static fixed"),
+    inputs += [Input("A", ["M", "S", "H"], "uniform(-1, 0.2) * uniform_scalar(0.02, 5) static fixed",
+                     "normal(0, 1) static fixed"),
                Input("B", ["M", "S", "H", "D"], "normal(0, 1) static")]
     level.task(
         48, "state_space",
@@ -393,11 +409,11 @@ def state_space(level):
             "sum = Add(near, far)",
             "shape = Shape(X)",
             "y = Reshape(sum, shape)"],
-        loads, constants=STATE_CONSTANTS, functions=[CHUNKS, SEGMENT_SUMS])
+        loads, constants=STATE_CONSTANTS, functions=[CHUNKS, SEGMENT_SUMS], repair=DECAYS)
     level.task(
         49, "state_space_final_state", "The state that a state space model ends in, in chunks of 64 steps",
         inputs, ["M", "H", "P", "D"], STATES + ["y = Gather<axis = 1>(reached, final)"],
-        loads, constants=STATE_CONSTANTS + ["int64 final = {-1}"], functions=[CHUNKS, SEGMENT_SUMS])
+        loads, constants=STATE_CONSTANTS + ["int64 final = {-1}"], functions=[CHUNKS, SEGMENT_SUMS], repair=DECAYS)
 
 
 def tasks(level):
