@@ -111,18 +111,58 @@ static bool is_integer(const char *text) {
   return *text && *end == '\0' && !errno;
 }
 
-static bool is_number(const char *text) {
+static bool is_real(const char *text) {
   char *end;
-  if (is_integer(text))
-    return true;
   double x = text[strspn(text, "-.0123456789eE")] ? NAN : strtod(text, &end);
   return isfinite(x) && *end == '\0' && strpbrk(text, ".eE") && isdigit((unsigned char)text[strspn(text, "-")]);
 }
 
+enum { NUMBER_BYTES = 64 };
+
+// A real number, which gets the digit behind its point that launch lines want.
+static bool is_whole_real(char *text) {
+  size_t n = strlen(text);
+  if (!is_real(text))
+    return false;
+  if (text[n - 1] != '.')
+    return true;
+  if (n + 1 < NUMBER_BYTES)
+    memcpy(text + n, "0", 2);
+  return n + 1 < NUMBER_BYTES;
+}
+
+// A value as launch lines write the number: without C's suffixes (64u, 1.5f), and with a small x in 0X10. false: it is
+// none.
+static bool number_of(const char *text, char out[NUMBER_BYTES]) {
+  size_t n = strlen(text), bare = n;
+  if (n == 0 || n >= NUMBER_BYTES)
+    return false;
+  memcpy(out, text, n + 1);
+  char *hex = strncmp(out + (*out == '-'), "0X", 2) == 0 ? strchr(out, 'X') : NULL;
+  if (hex)
+    *hex = 'x';
+  if (is_integer(out) || is_whole_real(out))
+    return true;
+  while (bare > 1 && n - bare < 3 && strchr("uUlL", out[bare - 1]))
+    bare--;
+  out[bare] = '\0';
+  if (bare < n && is_integer(out))
+    return true;
+  out[bare] = text[bare];
+  out[n - 1] = '\0';
+  return strchr("fFlL", text[n - 1]) && is_whole_real(out);
+}
+
+static bool is_number(const char *text) {
+  char number[NUMBER_BYTES];
+  return number_of(text, number);
+}
+
 // 010, which is eight to C and ten to launch lines.
 static bool is_octal(const char *text) {
+  char number[NUMBER_BYTES];
   text += *text == '-';
-  return text[0] == '0' && isdigit((unsigned char)text[1]) && is_integer(text);
+  return text[0] == '0' && isdigit((unsigned char)text[1]) && number_of(text, number) && is_integer(number);
 }
 
 static enum assay_status read_values(const struct line *l, const char *p, const char *file, struct arena *arena,
@@ -284,9 +324,10 @@ void tune_space_name(const struct tune_space *s, const char *const *values, stru
 
 // The values as names, then `line` for each constraint.
 static void put_lines(const struct tune_space *s, const char *const *values, const char *line, struct buf *out) {
+  char number[NUMBER_BYTES];
   for (int i = 0; i < s->n; i++)
-    if (is_number(values[i]))
-      buf_printf(out, "// assay: let %s = %s\n", s->parameters[i].name, values[i]);
+    if (number_of(values[i], number))
+      buf_printf(out, "// assay: let %s = %s\n", s->parameters[i].name, number);
   for (int i = 0; i < s->n_constraints; i++) {
     buf_printf(out, line, s->constraints[i]);
     buf_puts(out, "\n");
@@ -421,11 +462,12 @@ enum assay_status tune_space_order(const struct tune_space *s, const struct tune
 
 // A parameter's line as its value; whether that takes two lines.
 static bool put_value(const char *name, const char *value, bool python, struct buf *out) {
-  bool directive = !python && is_number(value);
+  char number[NUMBER_BYTES];
+  bool directive = !python && number_of(value, number);
   if (python)
     buf_printf(out, "%s = %s", name, value);
   else if (directive)
-    buf_printf(out, "// assay: let %s = %s\n#define %s %s", name, value, name, value);
+    buf_printf(out, "// assay: let %s = %s\n#define %s %s", name, number, name, value);
   else
     buf_printf(out, "#define %s %s", name, value);
   return directive;

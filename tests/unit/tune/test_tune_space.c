@@ -110,6 +110,7 @@ static void refuses(void **state) {
   refused("// assay: tune A \"x\n", ASSAY_ERR_SYNTAX, "a text in quotes");
   refused("// assay: tune A 8,010\n", ASSAY_ERR_SYNTAX, "octal to C");
   refused("// assay: tune A -07\n", ASSAY_ERR_SYNTAX, "octal to C");
+  refused("// assay: tune A 8u,010u\n", ASSAY_ERR_SYNTAX, "octal to C");
 }
 
 // A definition that always holds would make all configurations one.
@@ -158,6 +159,36 @@ static void values(void **state) {
                    ASSAY_ERR_INVALID);
   assert_non_null(
       strstr(err.message, "k.c:3: the constraint `AB < 4 && A > 4` is over A, whose value wide is no number"));
+  buf_release(&out);
+  arena_release(&a);
+}
+
+// C's suffixes are the compiler's; launch lines and constraints have the number.
+static void suffixes(void **state) {
+  (void)state;
+  static const char text[] = "// assay: tune A 64u,0X10,128ULL,0x1f\n// assay: tune B 1.5f,-2.F,1e-3L,7\n"
+                             "// assay: constraint A >= 31 && B < 2\n";
+  struct arena a = {0};
+  struct tune_space s = space_of(text, &a);
+  struct assay_error err = {0};
+  struct buf out = {0};
+  const struct plan_symbol m = {"M", 64};
+  int64_t *order, n;
+  assert_int_equal(tune_space_order(&s, &(struct tune_order){"k.c", &m, 1, 1}, &a, &order, &n, &err), ASSAY_OK);
+  assert_int_equal(n, 9); // not A = 16, not B = 7
+  tune_space_source(&s, text, sizeof text - 1, (const char *const[]){"64u", "-2.F"}, &out);
+  assert_non_null(
+      strstr(buf_str(&out), "// assay: let A = 64\n#define A 64u\n// assay: let B = -2.0\n#define B -2.F\n"));
+  buf_clear(&out);
+  tune_space_source(&s, text, sizeof text - 1, (const char *const[]){"0X10", "1e-3L"}, &out);
+  assert_non_null(strstr(buf_str(&out), "let A = 0x10\n#define A 0X10\n// assay: let B = 1e-3\n"));
+  static const char *const words[] = {"64uf", "u", "f", "-", "0x", "0xu", "1.5u", "e", "64lulu"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    buf_clear(&out);
+    tune_space_source(&s, text, sizeof text - 1, (const char *const[]){words[i], "7"}, &out);
+    if (strstr(buf_str(&out), "let A"))
+      fail_msg("%s is taken for a number", words[i]);
+  }
   buf_release(&out);
   arena_release(&a);
 }
@@ -228,8 +259,8 @@ static void curve(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads),  cmocka_unit_test(refuses),  cmocka_unit_test(refuses_definitions),
-      cmocka_unit_test(values), cmocka_unit_test(orders),   cmocka_unit_test(writes),
-      cmocka_unit_test(curve),  cmocka_unit_test(spellings)};
+      cmocka_unit_test(reads),  cmocka_unit_test(refuses),   cmocka_unit_test(refuses_definitions),
+      cmocka_unit_test(values), cmocka_unit_test(orders),    cmocka_unit_test(writes),
+      cmocka_unit_test(curve),  cmocka_unit_test(spellings), cmocka_unit_test(suffixes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
