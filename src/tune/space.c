@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/remark.h"
 #include "base/rng.h"
@@ -206,7 +207,7 @@ static enum assay_status read_parameter(const struct line *l, int number, const 
   if (s->n == TUNE_MOST_PARAMETERS)
     return error_set(err, ASSAY_ERR_LIMIT, "%s:%d: more than %d parameters", file, number, TUNE_MOST_PARAMETERS);
   struct tune_parameter *p = &s->parameters[s->n];
-  *p = (struct tune_parameter){.name = arena_strndup(arena, l->rest, n), .line = number};
+  *p = (struct tune_parameter){.name = arena_strndup(arena, l->rest, n), .line = number, .python = l->python};
   if (!p->name)
     return error_nomem(err, "a tuner's parameters");
   for (int i = 0; i < s->n; i++)
@@ -249,34 +250,126 @@ static int depth_of(const char *p, const char *stop) {
   return stop - p >= 2 && memcmp(p, "if", 2) == 0 ? 1 : stop - p >= 5 && memcmp(p, "endif", 5) == 0 ? -1 : 0;
 }
 
-// Whether the line is "#define NAME", or in Python "NAME = ".
-static bool defines(const char *p, const char *stop, const char *name, bool python) {
+static bool is_word_char(char c) {
+  return isalnum((unsigned char)c) || c == '_';
+}
+
+// Whether the line is "#define NAME".
+static bool defines_macro(const char *p, const char *stop, const char *name) {
   size_t n = strlen(name);
   const char *at = skip_blanks(p, stop);
-  if (!python) {
-    at = at < stop && *at == '#' ? skip_blanks(at + 1, stop) : stop;
-    at = stop - at > 7 && memcmp(at, "define", 6) == 0 ? skip_blanks(at + 6, stop) : stop;
-  } else if (at != p) {
+  at = at < stop && *at == '#' ? skip_blanks(at + 1, stop) : stop;
+  at = stop - at > 7 && memcmp(at, "define", 6) == 0 ? skip_blanks(at + 6, stop) : stop;
+  return (size_t)(stop - at) >= n && memcmp(at, name, n) == 0 && (at + n == stop || !is_word_char(at[n]));
+}
+
+// One target of an assignment in Python ("NAME", "(NAME", "*NAME)"), and what follows it; NULL: it is none.
+static const char *target(const char *at, const char *stop, const char *name, bool *found) {
+  while (at < stop && memchr(" \t(,*)", *at, 6))
+    at++;
+  const char *word = at;
+  while (at < stop && is_word_char(*at))
+    at++;
+  *found |= (size_t)(at - word) == strlen(name) && memcmp(word, name, (size_t)(at - word)) == 0;
+  const char *after = skip_blanks(at, stop);
+  return at == word ? NULL : after < stop && *after == ')' ? skip_blanks(after + 1, stop) : after;
+}
+
+// Whether the line of Python is "NAME = ", "NAME: int = ", "A, NAME = " or "A = NAME = ", at the margin.
+static bool assigns(const char *p, const char *stop, const char *name) {
+  bool found = false;
+  if (p < stop && (*p == ' ' || *p == '\t'))
     return false;
+  for (const char *at = p; (at = target(at, stop, name, &found)) && at < stop;) {
+    bool gives = *at == '=' && stop - at > 1 && at[1] != '=';
+    if (found && *at == ':')
+      return memchr(at, '=', (size_t)(stop - at)) != NULL;
+    if (gives && found)
+      return true;
+    if (!gives && *at != ',')
+      return false;
+    at++;
   }
-  if ((size_t)(stop - at) < n || memcmp(at, name, n) != 0)
-    return false;
-  at += n;
-  if (!python)
-    return at == stop || (!isalnum((unsigned char)*at) && *at != '_');
-  at = skip_blanks(at, stop);
-  return stop - at > 1 && at[0] == '=' && at[1] != '=';
+  return false;
+}
+
+// Whether "assay:" at `at` follows a comment's mark or begins the line. Quoted it is what somebody writes about it.
+static bool is_marked(const char *p, const char *at) {
+  bool marked = false;
+  const char *mark = at;
+  for (; mark > p && memchr(" \t/*#", mark[-1], 5); mark--)
+    marked |= mark[-1] != ' ' && mark[-1] != '\t';
+  return (marked || mark == p) && (mark == p || !memchr("`'\"", mark[-1], 3));
+}
+
+static bool starts_any_case(const char *p, const char *stop, const char *with) {
+  return (size_t)(stop - p) >= strlen(with) && strncasecmp(p, with, strlen(with)) == 0;
+}
+
+// Whether a line looks like one of the tuner's and is none: behind code, in /* */, "Assay: Tune", "assay: constraints".
+static bool is_near_miss(const char *p, const char *stop) {
+  static const char word[] = "assay:";
+  for (const char *at = p; at < stop; at++) {
+    if (!starts_any_case(at, stop, word) || !is_marked(p, at))
+      continue;
+    const char *verb = skip_blanks(at + sizeof word - 1, stop), *rest = verb;
+    while (rest < stop && isalpha((unsigned char)*rest))
+      rest++;
+    rest = skip_blanks(rest, stop);
+    if ((starts_any_case(verb, stop, "tun") || starts_any_case(verb, stop, "constr")) && rest < stop && *rest != '\r')
+      return true;
+  }
+  return false;
 }
 
 // Refuses a definition of the file's own below the parameter's line that always holds: all configurations would be one.
 static enum assay_status check_definition(const char *file, int line, const char *p, const char *stop, bool python,
                                           const struct tune_space *s, struct assay_error *err) {
   for (int i = 0; i < s->n; i++)
-    if (defines(p, stop, s->parameters[i].name, python))
+    if ((python ? assigns : defines_macro)(p, stop, s->parameters[i].name))
       return error_set(err, ASSAY_ERR_SYNTAX, "%s:%d: %s has this value whatever the tuner chooses: %s", file, line,
                        s->parameters[i].name,
                        python ? "put the line above the one that declares it" : "put `#ifndef` and `#endif` around it");
   return ASSAY_OK;
+}
+
+// What a line that is none of the tuner's must not be. `python`: the parameters above are Python's.
+static enum assay_status check_other(const char *file, int line, const char *p, const char *stop, bool python,
+                                     struct assay_error *err) {
+  static const char future[] = "from __future__ ";
+  if (is_near_miss(p, stop))
+    return error_set(
+        err, ASSAY_ERR_SYNTAX,
+        "%s:%d: this looks like a line for the tuner, and is none: write `// assay: tune NAME 64,128,256` or "
+        "`// assay: constraint E` as a line of its own",
+        file, line);
+  if (python && (size_t)(stop - p) >= sizeof future && memcmp(p, future, sizeof future - 1) == 0)
+    return error_set(err, ASSAY_ERR_SYNTAX,
+                     "%s:%d: this line has to stand above the parameters: Python lets no assignment come before it",
+                     file, line);
+  return ASSAY_OK;
+}
+
+// A parameter's line becomes a `let` of its name, and there can be one alone.
+static enum assay_status check_lets(const char *file, const char *source, const char *end, const struct tune_space *s,
+                                    struct assay_error *err) {
+  struct line l;
+  int number = 1;
+  for (const char *p = source; p < end; p = line_end(p, end) + 1, number++) {
+    if (!is_line_of(p, end, "let", &l) || l.python)
+      continue;
+    size_t n = word_length(l.rest, l.stop);
+    for (int i = 0; i < s->n; i++)
+      if (strlen(s->parameters[i].name) == n && memcmp(s->parameters[i].name, l.rest, n) == 0)
+        return error_set(err, ASSAY_ERR_SYNTAX,
+                         "%s:%d: %s is a parameter (line %d), whose value the tuner writes: leave this line out", file,
+                         number, s->parameters[i].name, s->parameters[i].line);
+  }
+  return ASSAY_OK;
+}
+
+static const char *past_mark(const char *p, const char *end) {
+  return end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0 ? p + 3 : p;
 }
 
 enum assay_status tune_space_read(const char *file, const char *source, size_t n, struct arena *arena,
@@ -286,18 +379,24 @@ enum assay_status tune_space_read(const char *file, const char *source, size_t n
   struct line l = {0};
   int number = 1, depth = 0;
   *out = (struct tune_space){.size = 1};
-  for (const char *p = source; p < end && !status;) {
+  for (const char *p = past_mark(source, end); p < end && !status;) {
     const char *stop = line_end(p, end);
     bool tune = is_line_of(p, end, "tune", &l), constraint = !tune && is_line_of(p, end, "constraint", &l);
     int lines = tune || constraint ? l.lines : 1;
     if (tune || constraint) {
       stop = l.end;
       status = join(&l, end, arena, err);
+      if (!status && tune && l.python && (*p == ' ' || *p == '\t'))
+        status = error_set(err, ASSAY_ERR_SYNTAX,
+                           "%s:%d: a parameter becomes a global variable: its line has to begin at the margin", file,
+                           number);
       if (!status)
         status = tune ? read_parameter(&l, number, file, arena, out, err)
                       : read_constraint(&l, number, file, arena, out, err);
-    } else if (depth <= 0) {
-      status = check_definition(file, number, p, stop, l.python, out, err);
+    } else {
+      status = check_other(file, number, p, stop, out->n > 0 && l.python, err);
+      if (!status && depth <= 0)
+        status = check_definition(file, number, p, stop, l.python, out, err);
     }
     depth += l.python || lines > 1 ? 0 : depth_of(p, stop);
     number += lines;
@@ -307,7 +406,7 @@ enum assay_status tune_space_read(const char *file, const char *source, size_t n
     status = error_set(err, ASSAY_ERR_USAGE,
                        "%s declares nothing to tune: add lines such as `// assay: tune TILE 16,32,64` (docs/tuning.md)",
                        file);
-  return status;
+  return status ? status : check_lets(file, source, end, out, err);
 }
 
 void tune_space_pick(const struct tune_space *s, int64_t number, const char *values[TUNE_MOST_PARAMETERS]) {
@@ -479,7 +578,7 @@ void tune_space_source(const struct tune_space *s, const char *source, size_t n,
   struct line l;
   int at = 0, number = 0;
   bool longer = false; // there are more lines than in the source: the compiler has to know which one comes
-  for (const char *p = source; p < end;) {
+  for (const char *p = past_mark(source, end); p < end;) {
     const char *stop = line_end(p, end);
     int lines = 1;
     number++;

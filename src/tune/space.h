@@ -29,7 +29,8 @@ enum {
 
 struct tune_parameter {
   const char *name;
-  int line; // from 1
+  int line;    // from 1
+  bool python; // its line begins with #
   int n;
   const char *values[TUNE_MOST_VALUES];
 };

@@ -72,12 +72,28 @@ static int64_t cpu_now_ns(void) {
 
 // ---- the space
 
+// A line with the mark of another language's comments would become code of that language.
+static enum assay_status check_marks(const struct assay_judge_options *j, const struct tune_space *s,
+                                     struct assay_error *err) {
+  struct form_choice c;
+  enum assay_status status = form_choose(j, &c, err);
+  for (int i = 0; i < s->n && !status; i++)
+    if (s->parameters[i].python != c.form->python) {
+      const char *mark = c.form->python ? "#" : "//";
+      status = error_set(err, ASSAY_ERR_SYNTAX, "%s:%d: a comment begins with %s here: write `%s assay: tune %s ...`",
+                         j->candidate, s->parameters[i].line, mark, mark, s->parameters[i].name);
+    }
+  return status;
+}
+
 static enum assay_status read_space(struct tuner *t, struct assay_error *err) {
   const struct assay_judge_options *j = t->o->judging;
   struct workload w;
   enum assay_status status = file_read(j->candidate, FORM_MOST_BYTES, &t->source, &t->n_source, err);
   if (!status)
     status = tune_space_read(j->candidate, t->source, t->n_source, &t->arena, &t->space, err);
+  if (!status)
+    status = check_marks(j, &t->space, err);
   if (!status)
     status = task_read(j->task, j->as_published, &t->task, err);
   if (!status)

@@ -17,6 +17,12 @@ expect 2 "declares nothing to tune" "$assay" tune $task "$source/tests/fusedops/
 sed 's/constraint BROKEN == 0/constraint BROKNE == 0/' "$source/tests/tuning/matmul.c" >"$work/wrong.c"
 expect 2 "wrong.c:7: the constraint .BROKNE == 0.*no number is named" "$assay" tune $task "$work/wrong.c"
 expect 2 "takes a number from 1" "${tune[@]}" --trials 0
+# A line with the mark of another language's comments would become code; one that is nearly right would be left out.
+for wrong in '3: a comment begins with // here: write `// assay: tune ROWS \.\.\.`|s,^// assay: tune ROWS,# assay: tune ROWS,' \
+  '4: this looks like a line for the tuner, and is none|s,^// assay: tune LANES,#define X // assay: tune LANES,'; do
+  sed "${wrong#*|}" "$source/tests/tuning/matmul.c" >"$work/near.c"
+  expect 2 "near.c:${wrong%%|*}" "$assay" tune $task "$work/near.c"
+done
 # Why a configuration has no time is said where it is tried, within the width of a terminal, and at the end.
 sed 's/assay_kernel/assay_krnel/' "$source/tests/tuning/matmul.c" >"$work/nameless.c"
 nameless=(python3 "$source/tests/program/terminal.py" 100 "$assay" tune $task "$work/nameless.c" --workload ragged1 --trials 1)

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -120,15 +121,75 @@ static void refuses_definitions(void **state) {
           "k.c:2: A has this value whatever the tuner chooses");
   refused("// assay: tune A 1,2\n#if X\n#endif\n # define A(x) x\n", ASSAY_ERR_SYNTAX, "k.c:4: A has this value");
   refused("# assay: tune A 1,2\nA = 3\n", ASSAY_ERR_SYNTAX, "put the line above the one that declares it");
-  static const char *const right[] = {
-      "// assay: tune A 1,2\n#ifndef A\n#if 1\n#endif\n#define A 1\n#endif\n", "#define A 1\n// assay: tune A 1,2\n",
-      "// assay: tune A 1,2\n#define AB 1\n#define B A\nint A = 3;\n", "A = 3\n# assay: tune A 1,2\n",
-      "# assay: tune A 1,2\nif A == 1:\n  A = 2\nA == 3\nAB = 3\n"};
+  static const char *const again[] = {"A: int = 3\n", "A, B = 3, 4\n", "B, A = 3, 4\n",  "(B, A) = 3, 4\n",
+                                      "B = A = 3\n",  "A = B = 3\n",   "*B, A = 3, 4\n", "A: 'x' = 3\r\n"};
+  for (size_t i = 0; i < sizeof again / sizeof *again; i++) {
+    char text[100];
+    snprintf(text, sizeof text, "# assay: tune A 1,2\n%s", again[i]);
+    refused(text, ASSAY_ERR_SYNTAX, "k.c:2: A has this value whatever the tuner chooses");
+  }
+  refused("# assay: tune A 1,2\nfrom __future__ import annotations\n", ASSAY_ERR_SYNTAX,
+          "k.c:2: this line has to stand above the parameters");
+  refused("def f():\n  # assay: tune A 1,2\n", ASSAY_ERR_SYNTAX, "k.c:2: a parameter becomes a global variable");
+  static const char *const right[] = {"from __future__ import annotations\n# assay: tune A 1,2\n",
+                                      "# assay: tune A 1,2\nB = f(A=3)\nA.x = 3\nx[A] = 3\nB = A == 3\nprint(A, B == "
+                                      "3)\nB: int = A\nA: int\nB, C = A, 3\nA\n",
+                                      "// assay: tune A 1,2\n#ifndef A\n#if 1\n#endif\n#define A 1\n#endif\n",
+                                      "#define A 1\n// assay: tune A 1,2\n",
+                                      "// assay: tune A 1,2\n#define AB 1\n#define B A\nint A = 3;\n",
+                                      "A = 3\n# assay: tune A 1,2\n",
+                                      "# assay: tune A 1,2\nif A == 1:\n  A = 2\nA == 3\nAB = 3\n"};
   for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
     struct arena a = {0};
     assert_int_equal(space_of(right[i], &a).size, 2);
     arena_release(&a);
   }
+}
+
+// What was meant for the tuner and would be left out without a word.
+static void refuses_near_misses(void **state) {
+  (void)state;
+  static const char *const wrong[] = {"#define B 4 // assay: tune B 4,8\n",
+                                      "/* assay: tune B 4,8 */\n",
+                                      "/*\n * assay: tune B 4,8\n */\n",
+                                      "/*\nassay: tune B 4,8\n*/\n",
+                                      "// Assay: tune B 4,8\n",
+                                      "// ASSAY: TUNE B 4,8\n",
+                                      "// assay: tunes B 4,8\n",
+                                      "// assay: constraints A < 2\n",
+                                      "/// assay: tune B 4,8\n",
+                                      "B = 4  # assay: tune B 4,8\n"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    char text[200];
+    snprintf(text, sizeof text, "// assay: tune A 1,2\n%s", wrong[i]);
+    refused(text, ASSAY_ERR_SYNTAX, "this looks like a line for the tuner, and is none");
+    refused(wrong[i], ASSAY_ERR_SYNTAX, "as a line of its own");
+  }
+  static const char *const right[] = {"// see assay: tune lines\n", "// what `// assay: tune B 4,8` means\n",
+                                      "// assay: task x/y\n",       "x = \"// assay: tune B 4\"\n",
+                                      "// assay: tune\n",           "// assay: tuned\n"};
+  for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+    char text[200];
+    struct arena a = {0};
+    snprintf(text, sizeof text, "// assay: tune A 1,2\n%s", right[i]);
+    assert_int_equal(space_of(text, &a).n, 1);
+    arena_release(&a);
+  }
+  refused("// assay: let A = 4\n// assay: tune A 1,2\n", ASSAY_ERR_SYNTAX, "k.c:1: A is a parameter (line 2)");
+  refused("// assay: tune A 1,2\n//assay:let A=A\n", ASSAY_ERR_SYNTAX, "k.c:2: A is a parameter (line 1)");
+}
+
+// A byte order mark hides no line, and is not kept: the first line has another one before it.
+static void byte_order_mark(void **state) {
+  (void)state;
+  static const char text[] = "\xef\xbb\xbf// assay: tune A 1,2\nint x;\n";
+  struct arena a = {0};
+  struct buf out = {0};
+  struct tune_space s = space_of(text, &a);
+  tune_space_source(&s, text, sizeof text - 1, (const char *const[]){"2"}, &out);
+  assert_string_equal(buf_str(&out), "// assay: let A = 2\n#define A 2\n#line 2\nint x;\n");
+  buf_release(&out);
+  arena_release(&a);
 }
 
 // Numbers are names for launch lines, too; texts are for the compiler alone.
@@ -258,9 +319,16 @@ static void curve(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads),  cmocka_unit_test(refuses),   cmocka_unit_test(refuses_definitions),
-      cmocka_unit_test(values), cmocka_unit_test(orders),    cmocka_unit_test(writes),
-      cmocka_unit_test(curve),  cmocka_unit_test(spellings), cmocka_unit_test(suffixes)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(reads),
+                                     cmocka_unit_test(refuses),
+                                     cmocka_unit_test(refuses_definitions),
+                                     cmocka_unit_test(values),
+                                     cmocka_unit_test(orders),
+                                     cmocka_unit_test(writes),
+                                     cmocka_unit_test(curve),
+                                     cmocka_unit_test(spellings),
+                                     cmocka_unit_test(suffixes),
+                                     cmocka_unit_test(refuses_near_misses),
+                                     cmocka_unit_test(byte_order_mark)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
