@@ -311,7 +311,7 @@ int cli_tune(int argc, char **argv) {
   struct assay_error err = {0};
   struct store *store = NULL;
   char *task_path = NULL;
-  a.interrupt.finishing = "the current configurations";
+  a.interrupt.finishing = "the current configuration";
   if (cli_begin(&options_too, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
   a.meter.form = a.judging.progress;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/tuner.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -315,23 +318,28 @@ static enum assay_status finish_work(struct tuner *t, struct work *w, int64_t co
   return status;
 }
 
-// Compiles the batch side by side, then times one after the other: nothing else runs while a kernel is timed.
+static bool is_stopped(const struct tuner *t) {
+  return t->o->stop && atomic_load(t->o->stop);
+}
+
+static bool is_over(const struct tuner *t) {
+  return is_stopped(t) || (t->o->budget_ns > 0 && t->spent_ns >= t->o->budget_ns);
+}
+
+// Compiles the batch side by side, then times one after the other: nothing else runs while a kernel is timed. What is
+// compiled when the search is over is left for another time: each of them may wait for its limit.
 static enum assay_status run_batch(struct tuner *t, struct work *batch, int n, struct assay_error *err) {
   int64_t start = clock_monotonic_ns(), cpu = cpu_now_ns();
   begin_all(batch, n);
   int64_t compiling = (clock_monotonic_ns() - start) / n, cpu_compiling = (cpu_now_ns() - cpu) / n;
   enum assay_status status = ASSAY_OK;
   for (int i = 0; i < n; i++) {
-    if (!status)
+    if (!status && !(i > 0 ? is_over(t) : is_stopped(t)))
       status = finish_work(t, &batch[i], compiling, cpu_compiling, err);
     else
       assay_judge_drop(batch[i].job);
   }
   return status;
-}
-
-static bool is_over(const struct tuner *t) {
-  return (t->o->stop && atomic_load(t->o->stop)) || (t->o->budget_ns > 0 && t->spent_ns >= t->o->budget_ns);
 }
 
 static enum assay_status search(struct tuner *t, struct assay_error *err) {
@@ -512,7 +520,7 @@ static enum assay_status judge_finalists(struct tuner *t, struct assay_error *er
   const struct store_trial *next;
   for (int judged = 0; !status && (judged < t->o->finalists || t->result->best < 0); judged++) {
     struct finalist f = {.ns = NAN};
-    if ((t->o->stop && atomic_load(t->o->stop)) || !(next = fastest(t, taken)))
+    if (is_stopped(t) || !(next = fastest(t, taken)))
       break;
     int64_t number = next->number;
     taken[number] = true;
@@ -555,7 +563,7 @@ static enum assay_status retime_point(struct tuner *t, int64_t number, struct as
 static enum assay_status retime(struct tuner *t, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   double best_ns = NAN;
-  for (int64_t i = 0; i < t->count && !status && !(t->o->stop && atomic_load(t->o->stop)); i++) {
+  for (int64_t i = 0; i < t->count && !status && !is_stopped(t); i++) {
     struct store_trial *trial = &t->trials[i];
     if (!trial->at_ns || !is_better(trial, best_ns))
       continue;
@@ -580,11 +588,31 @@ static void count_trials(const struct tuner *t) {
   r->complete = left == 0;
 }
 
+// Holds the folder until this process ends or `*fd` is closed. Two searches at once would take each other's sources
+// away.
+static enum assay_status hold_folder(const char *folder, int *fd, struct assay_error *err) {
+  struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  char path[4096];
+  if ((size_t)snprintf(path, sizeof path, "%s/.lock", folder) >= sizeof path)
+    return error_set(err, ASSAY_ERR_LIMIT, "the path of the folder is too long: %s", folder);
+  *fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (*fd < 0)
+    return error_set(err, ASSAY_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
+  if (fcntl(*fd, F_SETLK, &all) == 0 || (errno != EACCES && errno != EAGAIN))
+    return ASSAY_OK; // some file systems know no locks
+  return error_set(err, ASSAY_ERR_BUSY,
+                   "another process is tuning in %s: wait for it, or give this search another --run (and --out)",
+                   folder);
+}
+
 enum assay_status tuner_run(const struct tuner_options *o, struct tuner_result *out, struct assay_error *err) {
   struct tuner t = {.o = o, .result = out, .best_ns = NAN, .best_high_ns = NAN};
   enum { ANSWER_BYTES = 256 << 20 };
   *out = (struct tuner_result){.best = -1, .best_ns = NAN};
+  int held = -1;
   enum assay_status status = read_space(&t, err);
+  if (!status)
+    status = hold_folder(o->folder, &held, err);
   if (!status)
     status = assay_answers_open(ANSWER_BYTES, &t.answers, err);
   if (!status)
@@ -600,6 +628,8 @@ enum assay_status tuner_run(const struct tuner_options *o, struct tuner_result *
   if (!status && o->retime)
     status = retime(&t, err);
   assay_answers_close(t.answers);
+  if (held >= 0)
+    close(held);
   if (t.task.name)
     task_release(&t.task);
   base_free(t.source);

@@ -212,8 +212,8 @@ trials "$work/third.sqlite" one >"$work/none"
 expect 0 "^0 " wc -c "$work/none"
 grep -v '"reason":' "$work/one.jsonl" >"$work/bare.jsonl"
 expect 2 "the store has trials of a run named .one." "$assay" runs import "$work/bare.jsonl" --store "$work/other.sqlite"
-# A budget ends the search; the finalists are judged all the same.
-expect 0 "of 13 configurations were tried; with more --budget-seconds, as these are spent, the same command goes on" "${tune[@]}" --run short --budget-seconds 0.001 --parallel 2
+# A budget ends the search, in the middle of what was compiled at once; the finalists are judged all the same.
+expect 0 "^1 of 13 configurations were tried; with more --budget-seconds, as these are spent, the same command goes on" "${tune[@]}" --run short --budget-seconds 0.001 --parallel 4
 # An interrupt says that nothing was judged in full, not that nothing is right.
 cat >"$work/many.c" <<END
 // assay: tune A $(seq -s, 1 60)
@@ -227,14 +227,18 @@ void assay_kernel(const struct assay_args *args) {
     y[i] = g[i] / (1 + expf(-g[i])) * u[i];
 }
 END
-"$assay" tune fusedops/swiglu/fp32_swiglu "$work/many.c" --workload ragged1 --device cpu --run many >"$work/many" 2>&1 &
+"$assay" tune fusedops/swiglu/fp32_swiglu "$work/many.c" --workload ragged1 --device cpu --run many --parallel 16 >"$work/many" 2>&1 &
 interrupted=$!
 while ! grep -q "^2/3600" "$work/many" && kill -0 "$interrupted" 2>/dev/null; do sleep 0.1; done
+# A second search of the run would take away the first one's sources, and the best one's file.
+expect 3 "another process is tuning in .*: wait for it, or give this search another --run" \
+  "$assay" tune fusedops/swiglu/fp32_swiglu "$work/many.c" --workload ragged1 --device cpu --run many
 kill -INT "$interrupted"
 wait "$interrupted"
 expect 0 "^130$" echo $?
 expect 0 "interrupted before the fastest were judged in full; the same command goes on" cat "$work/many"
 expect 1 "^0$" grep -c "no configuration is right" "$work/many"
+expect 0 "^[01]$" sh -c "sed '1,/press Ctrl-C again/d' $work/many | awk '/^[0-9]+\/3600/ { n++ } END { print n + 0 }'"
 # OpenCL, where there is an implementation: launch lines follow the parameters.
 if "$assay" doctor | grep -q '^device opencl *ok'; then
   json 0 "$assay" tune fusedops/swiglu/fp32_swiglu "$source/tests/tuning/swiglu.cl" --threads 2 --finalists 1 --run cl --json
