@@ -100,14 +100,10 @@ static enum assay_status list_files(struct bench *b, char ***names, size_t *coun
 // The task a candidate is for, by its directive or by its name in KernelBench's form or in KernelBench-X's; "" when
 // nothing says.
 static void task_of(const struct bench *b, const char *path, const char *directive, char *name, size_t size) {
-  const char *slash = strrchr(path, '/');
-  int level, problem, sample;
   name[0] = '\0';
   if (directive)
     snprintf(name, size, "%s", directive);
-  else if (sscanf(slash ? slash + 1 : path, "level_%d_problem_%d_sample_%d_kernel", &level, &problem, &sample) == 3)
-    snprintf(name, size, "kernelbench/%d/%d", level, problem);
-  else if (goes_by_stems(b))
+  else if (!cli_task_of_kernelbench(path, name, size) && goes_by_stems(b))
     bench_task_of_stem(b->judging.paths.tasks, b->tasks, b->n_tasks, path, name, size);
 }
 

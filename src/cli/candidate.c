@@ -34,6 +34,15 @@ enum assay_status cli_form_of(const char *path, const char *wanted, const struct
   return status;
 }
 
+bool cli_task_of_kernelbench(const char *path, char *name, size_t size) {
+  const char *slash = strrchr(path, '/');
+  int level, problem, sample;
+  if (sscanf(slash ? slash + 1 : path, "level_%d_problem_%d_sample_%d_kernel", &level, &problem, &sample) != 3)
+    return false;
+  snprintf(name, size, "kernelbench/%d/%d", level, problem);
+  return true;
+}
+
 void cli_say_malformed(const char *candidate, const char *malformed) {
   char name[512], what[256];
   fprintf(stderr, "assay: %s: %s (the line counts for nothing)\n", printable_line(candidate, name, sizeof name),

@@ -136,6 +136,9 @@ enum assay_status cli_workloads_of(const char *task_path, const char *pattern, s
 // other endings.
 enum assay_status cli_form_of(const char *path, const char *wanted, const struct form **out, struct assay_error *err);
 
+// The task of a file that is called as KernelBench calls them, level_1_problem_19_sample_0_kernel.py. False: it is not.
+bool cli_task_of_kernelbench(const char *path, char *name, size_t size);
+
 struct cli_device *cli_device(struct cli_judging *j, const struct plan_device *device);
 
 // Makes this file the candidate and its device the device. `several`: more follow, so it is worth opening what they

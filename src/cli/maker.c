@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/nearest.h"
+#include "cli/bench_predictions.h"
 #include "judge/directives.h"
 
 static const struct maker *const makers[] = {
@@ -95,8 +96,23 @@ enum assay_status maker_baseline(const struct maker_request *r, const char *name
 
 // ---- files
 
+// What says that a file is for the task: a line of its own, or its name where it has no such line.
+enum word { BY_LINE, BY_NAME };
+
+// fp32_swiglu.c is for fusedops/swiglu/fp32_swiglu, level_1_problem_19_sample_0_kernel.cu for kernelbench/1/19.
+static bool is_called(const char *file, const char *task_name) {
+  char name[128];
+  const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file, *stem = strrchr(task_name, '/');
+  size_t n = strcspn(base, ".");
+  stem = stem ? stem + 1 : task_name;
+  if (cli_task_of_kernelbench(file, name, sizeof name))
+    return strcmp(name, task_name) == 0;
+  return strlen(stem) == n && strncasecmp(base, stem, n) == 0 && stem[strspn(stem, "0123456789")]; // 19.c says nothing
+}
+
 // Whether the file is a candidate for the request's task and device.
-static bool is_for(const struct maker_request *r, const char *file, bool (*takes)(const char *source, size_t n)) {
+static bool is_for(const struct maker_request *r, const char *file, enum word by,
+                   bool (*takes)(const char *source, size_t n)) {
   const struct form *form;
   struct assay_error ignored = {0};
   struct arena arena = {0};
@@ -108,33 +124,41 @@ static bool is_for(const struct maker_request *r, const char *file, bool (*takes
       (r->judging->device && strcmp(r->judging->device, form->device->name) != 0) ||
       file_read_start(file, FORM_MOST_BYTES, &source, &n, &size, &ignored) != ASSAY_OK)
     return false;
-  bool fits = directives_read(source, n, &arena, &d, &ignored) == ASSAY_OK && d.task &&
-              strcasecmp(d.task, r->task_name) == 0 && (!takes || takes(source, n));
+  bool fits = directives_read(source, n, &arena, &d, &ignored) == ASSAY_OK && (!takes || takes(source, n));
+  if (by == BY_LINE)
+    fits = fits && d.task && strcasecmp(d.task, r->task_name) == 0;
+  else
+    fits = fits && !d.task && ((r->one_task && strcmp(file, r->argument) == 0) || is_called(file, r->task_name));
   base_free(source);
   arena_release(&arena);
   return fits;
 }
 
-bool maker_file_of(const struct maker_request *r, bool (*takes)(const char *source, size_t n), char *file,
-                   size_t size) {
+static bool find_in_folder(const struct maker_request *r, enum word by, bool (*takes)(const char *source, size_t n),
+                           char *file, size_t size) {
   char path[4096];
-  struct stat st;
   bool found = false;
-  DIR *dir = stat(r->argument, &st) == 0 && S_ISDIR(st.st_mode) ? opendir(r->argument) : NULL;
-  if (!dir) {
-    snprintf(file, size, "%s", r->argument);
-    return is_for(r, file, takes);
-  }
-  for (struct dirent *e; (e = readdir(dir));) {
+  DIR *dir = opendir(r->argument);
+  for (struct dirent *e; dir && (e = readdir(dir));) {
     if (e->d_name[0] == '.' || (size_t)snprintf(path, sizeof path, "%s/%s", r->argument, e->d_name) >= sizeof path)
       continue;
-    if ((found && strcmp(path, file) > 0) || !is_for(r, path, takes))
+    if ((found && strcmp(path, file) > 0) || !is_for(r, path, by, takes))
       continue;
     snprintf(file, size, "%s", path);
     found = true;
   }
-  closedir(dir);
+  if (dir)
+    closedir(dir);
   return found;
+}
+
+bool maker_file_of(const struct maker_request *r, bool (*takes)(const char *source, size_t n), char *file,
+                   size_t size) {
+  struct stat st;
+  if (stat(r->argument, &st) == 0 && S_ISDIR(st.st_mode))
+    return find_in_folder(r, BY_LINE, takes, file, size) || find_in_folder(r, BY_NAME, takes, file, size);
+  snprintf(file, size, "%s", r->argument);
+  return is_for(r, file, BY_LINE, takes) || is_for(r, file, BY_NAME, takes);
 }
 
 // Says that there is no file, or that there is one, for another device than --device.
@@ -149,7 +173,9 @@ static void refuse(const struct maker_request *r, bool (*takes)(const char *sour
     snprintf(out->refusal, sizeof out->refusal, "no file of it %s on --device %.20s: %.150s is for another", what,
              r->judging->device, strrchr(file, '/') ? strrchr(file, '/') + 1 : file);
   else
-    snprintf(out->refusal, sizeof out->refusal, "no file of it %s", what);
+    snprintf(out->refusal, sizeof out->refusal,
+             "no file of it %s: a line `// assay: task %.80s` says so (`#` in Python), or without one its name", what,
+             r->task_name);
 }
 
 void maker_take_file(const struct maker_request *r, bool (*takes)(const char *source, size_t n), const char *what,
@@ -171,6 +197,11 @@ void maker_take_file(const struct maker_request *r, bool (*takes)(const char *so
 enum assay_status maker_check_path(const char *argument, struct store *store, struct assay_error *err) {
   struct stat st;
   (void)store;
+  if (bench_is_predictions(argument))
+    return error_set(err, ASSAY_ERR_USAGE,
+                     "--with: %.150s has a candidate a line: judge them by assay bench SUITE --from %.150s --run NAME, "
+                     "and compare run:NAME",
+                     argument, argument);
   if (!argument[0] || stat(argument, &st) == 0)
     return ASSAY_OK;
   return error_set(err, ASSAY_ERR_USAGE, "--with: there is no folder or file %.200s", argument);

@@ -18,6 +18,7 @@ struct maker_request {
   struct store *store;
   const char *maker_run; // of its verdicts: trials go to that name with ", tuning" after it
   const char *task_name, *task_path, *workload;
+  bool one_task;        // no other task is compared: a file that is named by itself can be for no other
   const char *argument; // what stands after the maker's name, "tune:DIR"; "" where nothing does
   const char *folder;   // for files that the maker writes; removed at the end
   int seeds;            // orders of its search, for a maker that has one
@@ -59,7 +60,8 @@ void maker_list(struct buf *out);
 // For makers: a baseline that has a name (baseline.c).
 enum assay_status maker_baseline(const struct maker_request *r, const char *name, struct maker_candidate *out);
 // For makers: the file of a folder (or the file itself) whose `// assay: task` is the request's, the first by name that
-// passes `takes` (NULL: any). False: there is none.
+// passes `takes` (NULL: any); where there is none, the first without such a line that is called like the task or as
+// KernelBench calls its files. False: there is none.
 bool maker_file_of(const struct maker_request *r, bool (*takes)(const char *source, size_t n), char *file, size_t size);
 // For makers: such a file is the candidate, under its own path; else the refusal says that no file `what`.
 void maker_take_file(const struct maker_request *r, bool (*takes)(const char *source, size_t n), const char *what,

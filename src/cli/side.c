@@ -193,6 +193,7 @@ static void ask(struct side *s, int m, const char *task_path, struct side_shape 
                                         .task_name = shape->task,
                                         .task_path = task_path,
                                         .workload = shape->workload,
+                                        .one_task = s->one_task,
                                         .argument = s->makers[m].argument,
                                         .folder = s->folder,
                                         .seeds = s->seeds,
@@ -295,6 +296,7 @@ static enum assay_status compare_all(struct side *s, struct assay_error *err) {
   enum assay_status status = find_makers(s, err);
   if (!status)
     status = task_list(s->judging.paths.tasks, s->suite, &paths, &count, err);
+  s->one_task = count == 1;
   if (!status)
     status = sandbox_folder_make(s->judging.paths.temporary, &s->folder, err);
   if (!status)

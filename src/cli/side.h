@@ -43,6 +43,7 @@ struct side_maker {
 struct side {
   struct cli_judging judging;
   const char *suite, *with, *run;
+  bool one_task;                  // the suite is a task
   bool scorecard, retime, stored; // stored: nothing is made or judged, the store's verdicts are read
   int seeds, seconds;             // of the maker tune; 0 seconds: as many as it takes
   struct store *store;

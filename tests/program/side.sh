@@ -161,6 +161,25 @@ expect 0 "pass" "$assay" bench fusedops/softmax/fp32_softmax --from "$source/tes
 expect 0 "run:mine +1 of 1" "$assay" compare fusedops/softmax/fp32_softmax --with run:mine --workload ragged1 --samples 12 --threads 2
 expect 0 "swiglu.cl, fusedops/swiglu/fp32_swiglu ragged1: no file of it is for this task on --device cpu: swiglu.cl is for another" "$assay" compare \
   fusedops/swiglu/fp32_swiglu --with "files:$source/tests/tuning/swiglu.cl" --workload ragged1 --device cpu --run elsewhere
+# Files that say nothing of a task go by their names; one that is named by itself is for the one task that is compared. A
+# line that names a task goes before any name.
+mkdir -p "$work/named/a" "$work/named/b"
+sed '/assay: task/d' "$work/twin.c" >"$work/named/a/FP32_swiglu.v2.c"
+sed '/assay: task/d; s/i = 0/i = 1/' "$work/twin.c" >"$work/named/b/fp32_swiglu.c"
+cp "$work/twin.c" "$work/named/b/zz.c"
+cp "$work/named/a/FP32_swiglu.v2.c" "$work/named/mine.c"
+named=(--workload ragged1 --device cpu --threads 2 --no-probes --checks 1 --samples 12)
+expect 0 "/a +1 of 1(.|\n)*/b +1 of 1(.|\n)*mine.c +1 of 1" sh -c '"$@" | tr "\n" " "' sh "$assay" compare fusedops/swiglu/fp32_swiglu \
+  --with "$work/named/a,$work/named/b,$work/named/mine.c" "${named[@]}" --run named
+expect 0 "/a +1 of 2(.|\n)*mine.c +0 of 2" sh -c '"$@" | tr "\n" " "' sh "$assay" compare fusedops/swiglu \
+  --with "$work/named/a,$work/named/mine.c" "${named[@]}" --run named_two
+expect 0 "fp32_swiglu ragged1: no file of it is for this task: a line .// assay: task fusedops/swiglu/fp32_swiglu. says so" \
+  "$assay" compare fusedops/swiglu --with "$work/named/mine.c" "${named[@]}" --run named_two
+cp "$work/named/mine.c" "$work/named/level_1_problem_19_sample_0_kernel.c"
+expect 0 "fp32_swiglu ragged1: no file of it" "$assay" compare fusedops/swiglu --with "$work/named" "${named[@]}" --run named_other
+echo '{"task": "fusedops/swiglu/fp32_swiglu", "predict": "x"}' >"$work/replies.jsonl"
+expect 2 "replies.jsonl has a candidate a line: judge them by assay bench SUITE --from .*, and compare run:NAME" \
+  "$assay" compare fusedops/swiglu --with "$work/replies.jsonl"
 # A search of more than anybody waits for ends after its seconds, with what is the best until then.
 mkdir "$work/many"
 { echo "// assay: tune EXTRA $(seq -s, 0 60)" && echo "// assay: tune MORE 0,1,2,3" && cat "$source/tests/tuning/matmul.c"; } >"$work/many/matmul.c"
