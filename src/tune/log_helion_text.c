@@ -7,6 +7,8 @@
 //   [60s] Generation 1 complete: error=5 ok=40 min=0.1012 mid=0.1100 max=0.2000 best=Config(...)
 //   [251s] Autotuning complete in 251.2s after searching 775 configs.
 //
+// (before Helion 0.1.8 "Generation 2: replaced=17 min=..." and "Generation 1, 40 neighbors, 5 active: min=...")
+//
 // and, since then, of the first and of later generations:
 //
 //   [43s] Initial random population of 100, 5 starting points:
@@ -193,6 +195,7 @@ static void read_words(struct search *s, const char *p) {
     if (sscanf(p, "%lf%n", &value, &used) != 1)
       return;
     p += used;
+    p += *p == 's' && (p[1] == ' ' || !p[1]); // before Helion 0.0.5, behind milliseconds
     if (strcmp(name, "min") == 0)
       g->best_ms = value;
     else if (strcmp(name, "mid") != 0 && strcmp(name, "max") != 0 && strcmp(name, "replaced") != 0 && value >= 0 &&
@@ -255,17 +258,23 @@ static enum assay_status end_search(struct search *s, const char *text, struct a
   return status;
 }
 
-// Whether the line ends a generation: what follows its colon are the figures.
-static bool ends_generation(const char *said) {
-  return (strncmp(said, "Initial population", 18) == 0 && !strstr(said, "unique random padding")) ||
-         strncmp(said, "Initial random population", 25) == 0 ||
-         ((strncmp(said, "Generation ", 11) == 0 || strncmp(said, "Round ", 6) == 0) && strstr(said, " complete:"));
+// The figures of a line that ends a generation, as far as they are in it: what follows its first colon. NULL: it ends
+// none. "Initial population: 12 total" says how many there will be.
+static const char *figures_of(const char *said) {
+  const char *colon = strchr(said, ':'), *at = colon ? colon + 1 + strspn(colon + 1, " ") : NULL;
+  bool first = strncmp(said, "Initial population", 18) == 0 || strncmp(said, "Initial random population", 25) == 0;
+  bool later = strncmp(said, "Generation ", 11) == 0 || strncmp(said, "Round ", 6) == 0;
+  if (!at || !(first || later))
+    return NULL;
+  if (first)
+    return *at == '\0' || strstr(at, "min=") ? at : NULL;
+  return strstr(said, " complete:") || strstr(at, " min=") || strncmp(at, "min=", 4) == 0 ? at : NULL;
 }
 
 static enum assay_status read_line(struct search *s, const char *line, struct assay_error *err) {
   static const char wrong[] = "Skipping config with accuracy mismatch: ", done[] = "Autotuning complete in ";
   double at_s;
-  const char *said = timed_line(line, &at_s), *colon;
+  const char *said = timed_line(line, &at_s), *figures;
   if (!said) {
     if (s->open)
       read_words(s, line);
@@ -283,8 +292,8 @@ static enum assay_status read_line(struct search *s, const char *line, struct as
     status = take_wrong(s, said + sizeof wrong - 1, at_s, err);
   else if (!status && strncmp(said, done, sizeof done - 1) == 0)
     status = end_search(s, said, err);
-  else if (!status && ends_generation(said) && (colon = strrchr(said, ':')))
-    begin_generation(s, at_s, colon + 1);
+  else if (!status && (figures = figures_of(said)))
+    begin_generation(s, at_s, figures);
   return status;
 }
 

@@ -29,7 +29,8 @@ enum { MOST_CHOICES = 4096, MOST_WRITERS = 32, WHO_BYTES = 128 };
 // A process that writes, the block that it is in, and the seconds of its blocks so far.
 struct writer {
   char who[WHO_BYTES];
-  const char *block; // NULL: none
+  const char *block;  // NULL: none
+  char operator[256]; // "mm(256x384, 384x512)"
   int64_t before_ns;
 };
 
@@ -78,29 +79,48 @@ static struct writer *writer_of(struct writers *w, const char *who) {
   return &w->all[w->n++];
 }
 
+// A choice: its name with what describes it, "triton_mm_12 ACC_TYPE='tl.float32', BLOCK_K=32, ...", and its time; NaN:
+// it failed ("inf ms").
+struct choice {
+  char name[1024];
+  double ms;
+};
+
 // "  NAME 0.0072 ms 100.0% ...", or "0.0072s", which means milliseconds too
-static bool read_choice(const char *line, char *name, size_t size, double *ms) {
-  char unit[8], form[32];
-  snprintf(form, sizeof form, " %%%zus %%lf %%7s", size - 1);
-  return sscanf(line, form, name, ms, unit) == 3 && (strcmp(unit, "ms") == 0 || strcmp(unit, "s") == 0) && *ms > 0 &&
-         isfinite(*ms);
+static bool read_choice(const char *line, struct choice *out) {
+  char unit[8];
+  int used = 0;
+  double part;
+  if (sscanf(line, " %511s %lf %7s%n", out->name, &out->ms, unit, &used) != 3 || used == 0 ||
+      (strcmp(unit, "ms") != 0 && strcmp(unit, "s") != 0) || !(out->ms > 0))
+    return false;
+  out->ms = isfinite(out->ms) ? out->ms : NAN;
+  line += used;
+  used = 0;
+  if (sscanf(line, " %lf%% %n", &part, &used) == 1 && used > 0 && line[used]) {
+    size_t n = strlen(out->name), rest = strlen(line + used);
+    while (rest > 0 && line[used + (int)rest - 1] == ' ')
+      rest--;
+    snprintf(out->name + n, sizeof out->name - n, " %.*s", (int)rest, line + used);
+  }
+  return true;
 }
 
 // A choice that this writer's block has in the line.
-static bool choice_of_writer(const char *line, const struct writer *w, char *name, size_t size, double *ms) {
+static bool choice_of_writer(const char *line, const struct writer *w, struct choice *out) {
   char who[WHO_BYTES];
   const char *text = split(line, line, who);
   size_t n = strlen(w->who);
   if (text)
-    return strcmp(who, w->who) == 0 && read_choice(text, name, size, ms);
-  return strncmp(line, w->who, n) == 0 && read_choice(line + n, name, size, ms);
+    return strcmp(who, w->who) == 0 && read_choice(text, out);
+  return strncmp(line, w->who, n) == 0 && read_choice(line + n, out);
 }
 
 // The writer's next choice in the lines from *p to `end`.
-static bool next_choice(const char **p, const char *end, const struct writer *w, char *name, size_t size, double *ms) {
+static bool next_choice(const char **p, const char *end, const struct writer *w, struct choice *out) {
   char line[4096];
   while (tune_log_line(p, end, line, sizeof line))
-    if (choice_of_writer(line, w, name, size, ms))
+    if (choice_of_writer(line, w, out))
       return true;
   return false;
 }
@@ -141,25 +161,25 @@ static bool read_ending(const char *at, struct ending *e) {
 // so that one of them is the summary: the last that is only counted, or the fastest where all have a line.
 static enum assay_status put_block(struct tune_log_reader *r, struct writer *w, const char *end, const struct ending *e,
                                    struct assay_error *err) {
-  char name[512];
-  double ms;
+  struct choice c;
   struct store_trial whole = tune_log_trial(r, "inductor_max");
   whole.start_ns = w->before_ns;
   whole.compile_ns = (int64_t)(e->compile_s * 1e9);
   whole.bench_ns = (int64_t)(e->bench_s * 1e9);
   w->before_ns += whole.compile_ns + whole.bench_ns;
   int64_t named = 0, n = 0;
-  for (const char *p = w->block; next_choice(&p, end, w, name, sizeof name, &ms);)
+  for (const char *p = w->block; next_choice(&p, end, w, &c);)
     named++;
   enum assay_status status = ASSAY_OK;
-  for (const char *p = w->block; !status && next_choice(&p, end, w, name, sizeof name, &ms); n++) {
+  for (const char *p = w->block; !status && next_choice(&p, end, w, &c); n++) {
     struct store_trial t = whole;
     t.number = r->n;
-    t.status = n == 0 && named >= e->choices ? STORE_TRIAL_SUMMARY : STORE_TRIAL_OK;
-    t.configuration = name;
+    t.status = n == 0 && named >= e->choices ? STORE_TRIAL_SUMMARY : isnan(c.ms) ? STORE_TRIAL_FAILED : STORE_TRIAL_OK;
+    t.configuration = c.name;
+    t.detail = isnan(c.ms) ? "a choice that failed" : w->operator;
     t.start_ns = w->before_ns;
     t.compile_ns = t.bench_ns = 0;
-    t.tuner_ns = ms * 1e6;
+    t.tuner_ns = c.ms * 1e6;
     status = tune_log_emit(r, &t, err);
   }
   w->block = NULL;
@@ -198,9 +218,10 @@ static enum assay_status read_log(struct tune_log_reader *r, const char *text, s
     split(line, ends ? start_of_ending(line, at) : at, who);
     struct writer *w = writer_of(&writers, who);
     struct ending e;
-    if (w && !ends)
+    if (w && !ends) {
       w->block = p;
-    else if (w && w->block && read_ending(at, &e))
+      snprintf(w->operator, sizeof w->operator, "%.250s", at + strlen("AUTOTUNE "));
+    } else if (w && w->block && read_ending(at, &e))
       status = put_block(r, w, p, &e, err);
   }
   return status;

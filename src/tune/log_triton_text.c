@@ -40,7 +40,8 @@ struct reading {
 
 static bool is(const char *text, size_t n) {
   (void)n;
-  return strstr(text, "Triton autotuning for function ") != NULL;
+  const char *begun = strstr(text, "Autotuning kernel ");
+  return strstr(text, "Triton autotuning for function ") != NULL || (begun && strstr(begun, " with config "));
 }
 
 // "F with config C"
@@ -136,6 +137,15 @@ static enum assay_status read_line(struct reading *g, const char *line, struct a
   return end(g, chosen, err);
 }
 
+// A tuning that never ended, as its process was killed: what it began was tried, and nothing is known of when.
+static enum assay_status put_rest(struct reading *g, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  g->seconds = 0;
+  for (size_t i = 0; i < g->n && !status; i++)
+    status = put_begun(g, &g->begun[i], err);
+  return status;
+}
+
 static enum assay_status read_log(struct tune_log_reader *r, const char *text, size_t n, struct assay_error *err) {
   struct reading g = {.r = r, .seconds = NAN};
   const char *p = text, *stop = text + n;
@@ -143,6 +153,8 @@ static enum assay_status read_log(struct tune_log_reader *r, const char *text, s
   enum assay_status status = ASSAY_OK;
   while (!status && tune_log_line(&p, stop, line, sizeof line))
     status = read_line(&g, line, err);
+  if (!status)
+    status = put_rest(&g, err);
   arena_release(&g.arena);
   return status;
 }

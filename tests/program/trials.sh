@@ -73,7 +73,7 @@ expect 0 "5 trials read" "$assay" trials --read "$logs/triton_each.log" --run ea
 expect 0 "^triton compile_error 1, triton failed 1, triton launch_error 1, triton summary 2$" statuses each
 expect 0 "^5 14.0$" curve each "c['tried'], c['seconds']"
 expect 0 "4 trials read" "$assay" trials --read "$logs/inductor_ranks.log" --run ranks --task n --workload o ranks
-expect 0 "^inductor_max ok 2, inductor_max summary 2$" statuses ranks
+expect 0 "^inductor_max failed 1, inductor_max ok 1, inductor_max summary 2$" statuses ranks
 expect 0 "^3.0 6000.0 2.25$" curve ranks "c['seconds'], c['best_ns'], c['curve'][-1]['seconds']"
 expect 0 "8 trials read" "$assay" trials --read "$logs/mixed.log" --run mixed --task p --workload q mixed
 expect 0 "^helion failed 3, helion ok 1, inductor_max ok 1, inductor_max summary 2, triton summary 1$" statuses mixed
@@ -109,6 +109,58 @@ best:
 END
 expect 0 "12 trials read" "$assay" trials --read "$work/evolution.log" --run evolution --task r --workload s evolution
 expect 0 "^helion failed 10, helion ok 2$" statuses evolution
+# Helion's generations as it printed them before 0.1.8 (0.0.4 with an s behind milliseconds), and the line of 0.3.3 to 1.4 that says how
+# many configurations there will be, which is no generation.
+cat >"$work/early.log" <<'END'
+[0s] Starting DifferentialEvolutionSearch with population=4, generations=3, crossover_rate=0.8
+[10s] Initial population: failed=1 min=0.5000s mid=0.6000s max=0.9000s best=Config(block_sizes=[[16, 32], [8]], num_warps=2)
+[20s] Generation 2: replaced=2 min=0.4000s mid=0.5000s max=0.6000s best=Config(block_sizes=[[32, 32], [8]], num_warps=4)
+[30s] Autotuning complete in 30.5s after searching 12 configs.
+[0s] Starting PatternSearch with initial_population=4, copies=1
+[5s] Initial random population of 4, 1 starting points: min=0.3000 mid=0.4000 max=0.5000 best=Config(block_sizes=[64], num_warps=4)
+[9s] Generation 1, 6 neighbors, 1 active: failed=1 min=0.2000 mid=0.4000 max=0.5000 best=Config(block_sizes=[128], num_warps=8)
+[12s] Autotuning complete in 12.0s after searching 10 configs.
+END
+expect 0 "22 trials read" "$assay" trials --read "$work/early.log" --run early --task r --workload early early
+expect 0 "^\[\[10.0, 500000.0\], \[20.0, 400000.0\], \[35.5, 300000.0\], \[39.5, 200000.0\]\]$" curve early "[[p['seconds'], p['time_ns']] for p in c['curve']]"
+cat >"$work/total.log" <<'END'
+[0s] Initial population: 1 default + 5 unique cached = 6 total
+[8s] Initial random population of 6, 2 starting points: 
+error=1 ok=5 | min=0.2000 mid=0.3000 max=0.5000
+best:
+  block_sizes = [64]
+[9s] Generation 1 starting: 3 neighbors, 2 active search path(s)
+[20s] Generation 1 complete: 
+ok=5 | min=0.1500 mid=0.1800 max=0.2000
+best:
+  block_sizes = [128]
+[20s] Autotuning complete in 20.5s after searching 9 configs.
+END
+expect 0 "9 trials read" "$assay" trials --read "$work/total.log" --run total --task r --workload total total
+expect 0 "^\[\[8.0, 6\], \[20.0, 8\]\]$" curve total "[[p['seconds'], p['tried']] for p in c['curve']]"
+# A tuning of Triton's that was killed leaves what it began.
+head -n 2 "$logs/triton_each.log" | grep "Autotuning kernel" >"$work/killed.log"
+expect 0 "^[12]$" grep -c "Autotuning kernel" "$work/killed.log"
+expect 0 "trials read" "$assay" trials --read "$work/killed.log" --run killed --task r --workload killed killed
+expect 0 "^triton failed [12]$" statuses killed
+# Inductor's choices with what describes them, for which operator; one without a time failed.
+cat >"$work/described.log" <<'END'
+Autotune Choices Stats:
+{"num_choices": 3, "num_triton_choices": 2, "best_kernel": "triton_mm_7", "best_time": 0.0051}
+AUTOTUNE mm(96x64, 64x32)
+strides: [64, 1], [32, 1]
+dtypes: torch.bfloat16, torch.bfloat16
+  triton_mm_7 0.0051 ms 100.0% ACC_TYPE='tl.float32', BLOCK_K=32, num_warps=4 
+  mm 0.0060 ms 85.0% 
+  triton_mm_9 inf ms 0.0% ACC_TYPE='tl.float32', BLOCK_K=64, num_warps=8
+SingleProcess AUTOTUNE benchmarking takes 0.2500 seconds and 0.7500 seconds precompiling for 3 choices
+END
+expect 0 "3 trials read" "$assay" trials --read "$work/described.log" --run described --task r --workload described described
+expect 0 "^inductor_max failed 1, inductor_max ok 1, inductor_max summary 1$" statuses described
+expect 0 "^triton_mm_7 ACC_TYPE='tl.float32', BLOCK_K=32, num_warps=4 / mm\(96x64, 64x32\)$" python3 -c "import sqlite3, sys
+print(*sqlite3.connect(sys.argv[1]).execute(\"SELECT configuration, detail FROM trial WHERE run = 'described' AND number = 0\").fetchone(), sep=' / ')" "$ASSAY_STORE"
+expect 0 "^triton_mm_9 ACC_TYPE='tl.float32', BLOCK_K=64, num_warps=8 / a choice that failed$" python3 -c "import sqlite3, sys
+print(*sqlite3.connect(sys.argv[1]).execute(\"SELECT configuration, detail FROM trial WHERE run = 'described' AND status = 'failed'\").fetchone(), sep=' / ')" "$ASSAY_STORE"
 cat >"$work/old.log" <<'END'
 AUTOTUNE ref_mm_plus_mm(2048x64, 64x1536, 2048x64, 64x1536)
   triton_mm_plus_mm_0 0.0276s 100.0%
