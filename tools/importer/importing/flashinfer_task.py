@@ -277,6 +277,11 @@ def make(options, path, assay):
     low = [t.name for t in definition.outputs.values() if t.dtype in flashinfer.LOW]
     if low:
         raise Refused(f"the output {low[0]} is of 8 or 4 bits: candidates are not given such tensors")
+    floating = {t.dtype: t.name for t in definition.outputs.values() if t.dtype.startswith(("float", "bfloat"))}
+    if len(floating) > 1 or "float64" in floating:
+        said = ", ".join(f"{name} is {dtype}" for dtype, name in floating.items())
+        raise Refused(f"of its outputs {said}: a task has one contract (fp32, fp16 or bf16), so that floating outputs are of "
+                      "one type and none is double")
     place = options.workloads or flashinfer.workloads_file(path, definition)
     workloads = flashinfer.usable(flashinfer.read_workloads(place, definition), definition) if place else []
     if not workloads:
