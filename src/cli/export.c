@@ -232,16 +232,21 @@ static enum assay_status write_submissions(const struct arguments *a, struct sto
   if (status)
     return status;
   if (a->judging.json) {
-    cli_json_print(cli_json_of("export_submissions",
-                               json_pack("{s:s, s:s, s:i, s:i, s:i, s:i}", "folder", a->to, "format",
-                                         format_names[a->format], "submissions", done.submissions, "cases", done.cases,
-                                         "unjudged", done.unjudged, "without_task", done.without_place)));
+    cli_json_print(
+        cli_json_of("export_submissions",
+                    json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i}", "folder", a->to, "format", format_names[a->format],
+                              "submissions", done.submissions, "cases", done.cases, "unjudged", done.unjudged,
+                              "untested", done.untested, "without_task", done.without_place)));
     return ASSAY_OK;
   }
   printf("%s: %d submissions, %d cases\n", a->to, done.submissions, done.cases);
   if (done.unjudged > 0)
     printf("%d cases are left out: not judged at their sizes, or without a time (assay bench --workload each)\n",
            done.unjudged);
+  if (done.untested > 0)
+    printf(
+        "%d submissions have no file: none was judged at the sizes of a test, and none of these says that it fails\n",
+        done.untested);
   if (done.without_place > 0)
     printf("%d verdicts are left out: their task's file was not found, or is not made of a problem; name it with "
            "--task FILE\n",

@@ -193,6 +193,17 @@ def results(out):
     wrong = json.loads((out / "results/window/short.py.json").read_text())["runs"]["test"]["run"]
     assert not wrong["passed"] and wrong["result"]["check"] == "fail" and wrong["exit_code"] == 112, wrong
     has("wrong_value", wrong["result"]["test.0.error"])
+    # At sizes that are none of the problem's: nothing says that all of no tests pass, and what fails there fails.
+    judged_elsewhere = ("--device", "cpu", "--run", "elsewhere", "--no-probes", "--checks", "1", "--no-timing")
+    for name in ("unfolded", "short"):
+        assay("bench", "gpu_mode", "--from", out / "kernels", "--only", f"{name}.py", "--workload", "small", *judged_elsewhere)
+    said = assay("export", "elsewhere", "--format", "gpu-mode", "--to", out / "elsewhere")
+    has("1 submissions, ", said)
+    has("1 submissions have no file: none was judged at the sizes of a test", said)
+    assert not (out / "elsewhere/window/unfolded.py.json").exists()
+    runs = json.loads((out / "elsewhere/window/short.py.json").read_text())["runs"]
+    assert not runs["test"]["run"]["passed"] and runs["test"]["run"]["result"]["test-count"] == "1", runs
+    assert runs["test"]["run"]["result"]["test.0.spec"] == "workload: small" and runs["test"]["run"]["result"]["check"] == "fail", runs
 
 
 def main():
