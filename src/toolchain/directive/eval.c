@@ -76,7 +76,8 @@ static enum assay_status tensor_value(struct evaluation *e, const struct expr *x
   if (!t) {
     list_names(known, sizeof known, e->subject->input_names, e->subject->n_inputs);
     list_names(known, sizeof known, e->subject->output_names, e->subject->n_outputs);
-    return eval_error(e, x->at, "no tensor is named `%s`: the task's are %s", x->name, known);
+    return known[0] ? eval_error(e, x->at, "no tensor is named `%s`: the task's are %s", x->name, known)
+                    : eval_error(e, x->at, "tensors have no extents here (`%s`): name the task's dimensions", x->name);
   }
   if (x->op == EXPR_RANK)
     return *out = t->shape.rank, ASSAY_OK;

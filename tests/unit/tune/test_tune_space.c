@@ -220,6 +220,10 @@ static void values(void **state) {
                    ASSAY_ERR_INVALID);
   assert_non_null(
       strstr(err.message, "k.c:3: the constraint `AB < 4 && A > 4` is over A, whose value wide is no number"));
+  s = space_of("// assay: tune A 8,4\n// assay: constraint y.count % A == 0\n", &a);
+  assert_int_equal(tune_space_order(&s, &(struct tune_order){"k.c", &m, 1, 1}, &a, &order, &n, &err),
+                   ASSAY_ERR_INVALID);
+  assert_non_null(strstr(err.message, "tensors have no extents here (`y`): name the task's dimensions"));
   buf_release(&out);
   arena_release(&a);
 }
