@@ -66,7 +66,7 @@ static bool is_judged(enum assay_reason reason, int64_t before, struct assay_err
   const struct assay_paths paths = {.proc = proc};
   const struct assay_judge_options options = {.paths = &paths};
   struct assay_verdict v = {.reason = reason, .detail = "ended by KILL with its memory used up"};
-  const struct form form = {0};
+  const struct form form = {.device = &plan_device_cpu};
   struct session s = {.v = &v, .o = &options, .choice = {.form = &form}, .oom_kills = before};
   enum assay_status status = session_blame_machine(&s, err);
   assert_true(status == ASSAY_OK || status == ASSAY_ERR_ENVIRONMENT);
@@ -102,7 +102,7 @@ static void what_nobody_saw_end_is_not_judged(void **state) {
   (void)state;
   const struct assay_paths paths = {.proc = "/nowhere"};
   const struct assay_judge_options options = {.paths = &paths};
-  const struct form form = {0};
+  const struct form form = {.device = &plan_device_cpu};
   struct assay_verdict v = {.reason = ASSAY_REASON_CRASHED, .detail = "ended by SIG?"};
   struct session s = {.v = &v, .o = &options, .choice = {.form = &form}, .oom_kills = -1, .lost = sandbox_lost()};
   struct assay_error err = {0};
