@@ -572,6 +572,45 @@ static bool put_value(const char *name, const char *value, bool python, struct b
   return directive;
 }
 
+// Whether a line is the preprocessor's, of this word, and about NAME (NULL: about anything).
+static bool has_directive(const char *source, const char *end, const char *word, const char *name) {
+  for (const char *p = source; p < end; p = line_end(p, end) + 1) {
+    const char *stop = line_end(p, end), *at = skip_blanks(p, stop);
+    at = at < stop && *at == '#' ? skip_blanks(at + 1, stop) : stop;
+    if ((size_t)(stop - at) < strlen(word) || memcmp(at, word, strlen(word)) != 0)
+      continue;
+    at = skip_blanks(at + strlen(word), stop);
+    size_t n = name ? strlen(name) : 0;
+    if (!name || ((size_t)(stop - at) >= n && memcmp(at, name, n) == 0 && (at + n == stop || !is_word_char(at[n]))))
+      return true;
+  }
+  return false;
+}
+
+// A header that is included below may have a macro of a parameter's name, and a system's replaces it without a word:
+// all configurations would be one. Whole numbers can be asked what they are at the file's end; a file that undefines
+// the name itself knows what it does.
+static void put_guard(const struct tune_space *s, const char *source, const char *end, const char *const *values,
+                      struct buf *out) {
+  char number[NUMBER_BYTES];
+  bool any = false;
+  if (!has_directive(source, end, "include", NULL))
+    return;
+  for (int i = 0; i < s->n; i++) {
+    const char *name = s->parameters[i].name;
+    if (s->parameters[i].python || !number_of(values[i], number) || !is_integer(number) ||
+        has_directive(source, end, "undef", name))
+      continue;
+    if (!any && out->len && out->data[out->len - 1] != '\n')
+      buf_puts(out, "\n");
+    buf_printf(out, "%s%s != %s", any ? " || " : "#if ", name, values[i]);
+    any = true;
+  }
+  if (any)
+    buf_puts(out, "\n#error \"a parameter of the tuner's has another value here: a header or another line defines its "
+                  "name\"\n#endif\n");
+}
+
 void tune_space_source(const struct tune_space *s, const char *source, size_t n, const char *const *values,
                        struct buf *out) {
   const char *end = source + n;
@@ -605,4 +644,5 @@ void tune_space_source(const struct tune_space *s, const char *source, size_t n,
       buf_puts(out, "\n");
     p = stop + 1;
   }
+  put_guard(s, source, end, values, out);
 }

@@ -30,6 +30,10 @@ for line in "^    the file has no function assay_kernel" "^    ROWS=4,LANES=8,BR
   expect 1 "$line" "${nameless[@]}"
 done
 expect 0 "^(100|[1-9]?[0-9])$" sh -c 'sed "s/\x1b\[[0-9]*[mK]//g; s/.*\r//" <"$1" | wc -L' sh "$work/out"
+# A header's macro of the same name would take the parameter's place.
+sed '/constraint/d; /#define BROKEN/d; s/BROKEN/EDOM/g; s/#include <assay/#include <errno.h>\n&/' "$source/tests/tuning/matmul.c" >"$work/clash.c"
+expect 1 "compile_error: candidate.c:[0-9]+:2: error: #error .a parameter of the tuner's has another value here: a header or another line defines its name" \
+  "$assay" tune $task "$work/clash.c" --workload ragged1 --trials 1
 # The compiler's messages name the author's lines, though parameters take more.
 { cat "$source/tests/tuning/matmul.c" && echo "int x = ;"; } >"$work/broken.c"
 expect 1 "candidate.c:$(grep -n 'int x = ;' "$work/broken.c" | cut -d: -f1):" "$assay" tune $task "$work/broken.c" --workload ragged1 --trials 1

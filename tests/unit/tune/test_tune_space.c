@@ -304,6 +304,26 @@ static void writes(void **state) {
   arena_release(&a);
 }
 
+// What a header may replace is asked at the end, unless the file undefines it itself.
+static void guards(void **state) {
+  (void)state;
+  static const char text[] =
+      "// assay: tune A 1,2\n// assay: tune B 4u,-8\n// assay: tune C fast,1.5\n// assay: tune D 3\n"
+      "# include <limits.h>\n#undef D\nint x;";
+  struct arena a = {0};
+  struct buf out = {0};
+  struct tune_space s = space_of(text, &a);
+  tune_space_source(&s, text, sizeof text - 1, (const char *const[]){"2", "4u", "fast", "3"}, &out);
+  assert_non_null(
+      strstr(buf_str(&out), "int x;\n#if A != 2 || B != 4u\n#error \"a parameter of the tuner's has another"));
+  buf_clear(&out);
+  s = space_of("// assay: tune A 1,2\nint x;\n", &a);
+  tune_space_source(&s, "// assay: tune A 1,2\nint x;\n", 28, (const char *const[]){"2"}, &out);
+  assert_null(strstr(buf_str(&out), "#if"));
+  buf_release(&out);
+  arena_release(&a);
+}
+
 static void curve(void **state) {
   (void)state;
   const struct tune_trial trials[] = {
@@ -333,6 +353,7 @@ int main(void) {
                                      cmocka_unit_test(spellings),
                                      cmocka_unit_test(suffixes),
                                      cmocka_unit_test(refuses_near_misses),
+                                     cmocka_unit_test(guards),
                                      cmocka_unit_test(byte_order_mark)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
