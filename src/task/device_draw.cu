@@ -25,9 +25,9 @@
 #define WORDS_OPPOSED 6u
 #define WORDS_PERMUTED 8u
 
-DEVICE_FN void draw_words_of(uint64_t key, uint32_t input, uint32_t stream, int64_t block, uint32_t *out) {
+DEVICE_FN void draw_words_of(const struct draw_args *a, uint32_t input, uint32_t stream, int64_t block, uint32_t *out) {
   uint32_t c0 = (uint32_t)block, c1 = (uint32_t)((uint64_t)block >> 32), c2 = stream, c3 = input;
-  uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+  uint32_t k0 = (uint32_t)a->key, k1 = (uint32_t)(a->key >> 32);
   for (int round = 0; round < 10; round++) {
     uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
     c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
@@ -44,7 +44,7 @@ DEVICE_FN void draw_words_of(uint64_t key, uint32_t input, uint32_t stream, int6
 }
 
 DEVICE_FN void draw_words(const struct draw_args *a, uint32_t stream, int64_t block, uint32_t *out) {
-  draw_words_of(a->key, (uint32_t)a->input, stream, block, out);
+  draw_words_of(a, (uint32_t)a->input, stream, block, out);
 }
 
 DEVICE_FN double draw_unit(uint32_t word) {
@@ -250,7 +250,7 @@ KERNEL(draw_factors, struct draw_args) {
   if (row >= a->factors)
     return;
   if (a->opposed)
-    draw_words_of(a->key, 0, WORDS_OPPOSED, row >> 2, w);
+    draw_words_of(a, 0, WORDS_OPPOSED, row >> 2, w);
   else
     draw_words(a, WORDS_ROW, row >> 2, w);
   uint32_t word = (row & 2) ? ((row & 1) ? w[3] : w[2]) : ((row & 1) ? w[1] : w[0]);
