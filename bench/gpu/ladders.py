@@ -22,8 +22,9 @@ all others with --after, and never with --but. --only takes the tasks with one o
 what OUT.json holds, and judges nothing.
 
 OUT.json: "columns" and "rows", a row a size, times in ns: cold median with its interval, hot, as called (from the first
-launch to the end, on an idle stream), floor. "calls" has command, date, commit, machine and seconds of every call; "call"
-in a row is its index.
+launch to the end, on an idle stream), floor; "seconds" are those of the judgement, all and by what it did (waited: for its turn
+on the GPU; timed: without what was verified in between). "calls" has command, date, commit, machine and seconds of every call,
+and what got no verdict there, with the seconds of its bench and why; "call" in a row is its index.
 """
 import concurrent.futures
 import dataclasses
@@ -40,7 +41,9 @@ import common
 import denominators
 
 COLUMNS = ["task", "workload", "median_ns", "low_ns", "high_ns", "hot_ns", "called_ns", "floor_ns", "marks", "mode",
-           "call", "verdict", "detail"]
+           "call", "verdict", "detail", "seconds"]
+PHASES = {"judged": "total", "waited": "open", "recorded": "plan", "oracle": "oracle", "asked": "checks", "timed": "timing",
+          "verified": "verify"}  # of what a verdict says of its durations
 CHEAP = 1 << 27  # bytes, and a hundredth of the operations, of a size that takes no long time
 ALONE = "alone: "  # before the detail of what failed with the GPU to itself
 # Of these the host finds the answer, also next to a GPU (src/oracle/cuda/gpu_table.h).
@@ -106,10 +109,12 @@ def row_of(v, call, alone):
     times = ("median_ns", "low_ns", "high_ns", "hot_ns", "called_ns")
     times = {name: denominators.digits(timing.get(name)) for name in times}
     timed = v["verdict"] == "pass" and times["median_ns"] is not None
+    lasted = v.get("durations_ns") or {}
+    seconds = {name: round(lasted[phase] / 1e9, 1) for name, phase in PHASES.items() if lasted.get(phase, 0) > 5e7}
     return times | {"task": v["task"], "workload": v["workload"], "call": call, "verdict": v["verdict"], "mode": v.get("mode"),
                   "floor_ns": denominators.digits(floor) if floor else None,
                   "marks": "".join(mark[0] for mark in ("unstable", "suspicious") if timing.get(mark)),
-                  "detail": "" if timed else (ALONE if alone else "") + (v.get("detail") or "no time")[:300]}
+                  "detail": "" if timed else (ALONE if alone else "") + (v.get("detail") or "no time")[:300], "seconds": seconds}
 
 
 class Sizes(dict):
@@ -265,9 +270,18 @@ class Benches:
                     verdicts = json.load(out)
                 except ValueError:
                     verdicts = []
+            self.note(task, [w for w in workloads if fnmatch.fnmatch(w, pattern)], verdicts, time.monotonic() - begun)
             self.ladders.add([v for v in verdicts if v["verdict"] != "judge_failed" or alone], o.call, alone)
             if time.monotonic() >= end:
                 return
+
+    def note(self, task, workloads, verdicts, seconds):
+        """What has no row of this bench, with the seconds that went into it."""
+        why = {v["workload"]: v["detail"][:200] for v in verdicts if v["verdict"] == "judge_failed"}
+        why |= {w: "cut off" for w in workloads if w not in {v["workload"] for v in verdicts}}
+        with self.ladders.lock:
+            without = self.ladders.calls[self.options.call].setdefault("without_verdict", [])
+            without += [[task, w, round(seconds, 1), why[w]] for w in why]
 
     def work(self, gpu, room, alone, end):
         while time.monotonic() < end:

@@ -42,7 +42,7 @@ elif arguments[0] == "bench":
                 verdict = "judge_failed"
             untimed = (task, size) == ("x/a", "size01") and not alone and os.environ.get("BUSY")
             found.append({"task": task, "workload": size, "verdict": verdict, "detail": "" if verdict == "pass" else "why",
-                          "mode": "plan", "timing": {} if untimed else {
+                          "mode": "plan", "durations_ns": {"total": 9.1e9, "open": 2.54e9, "verify": 1e6}, "timing": {} if untimed else {
                               "median_ns": 2000.04, "low_ns": 1, "high_ns": 3, "hot_ns": 1000, "called_ns": 9000, "floor_ns": 500, "unstable": True, "suspicious": False}})
     except KeyboardInterrupt:
         pass
@@ -91,6 +91,8 @@ class Ladders(unittest.TestCase):
         self.assertIn("6 of 6 sizes, 2 of 2 tasks whole; 5 pass", text)
         self.assertIn("x/b size02: wrong_value: alone: why", text)
         self.assertEqual((calls[0]["date"], calls[1]["passed"]), ("2026-11-27", 4))
+        self.assertEqual((rows["x/a", "size02"]["seconds"], rows["x/b", "size01"]["seconds"]), ({"judged": 9.1, "waited": 2.5}, None))
+        self.assertEqual([one[:2] + one[3:] for one in calls[1]["without_verdict"]], [["x/b", "size03", "why"]])
         self.assertEqual(self.call()[1], [])
 
     def test_order(self):
@@ -202,7 +204,8 @@ class Ladders(unittest.TestCase):
     def test_ends(self):
         """When the time is over, what a bench at hand has judged counts; the next call asks for the rest alone."""
         with mock.patch.dict(os.environ, {"HANGS": "1"}):
-            _, _, rows, _ = self.call("--seconds", "6")
+            _, _, rows, calls = self.call("--seconds", "6")
+        self.assertIn(["x/a", "size03", "cut off"], [one[:2] + one[3:] for one in calls[1]["without_verdict"]])
         self.assertIn(("x/a", "size02"), rows)
         self.assertNotIn(("x/a", "size03"), rows)
         _, asked, rows, _ = self.call("--only", "x/a")
