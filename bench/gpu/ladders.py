@@ -11,7 +11,7 @@ that OUT.json lacks, and no more than have room in its memory (--memory GIB, tha
 two are timed at once on a GPU. Sizes that take little (see CHEAP) come first, a task's together, then those that take long.
 
 A bench has processors of its own. Where the host answers, as factorizations by LAPACK, it has a half or a quarter of its GPU's
-part by the work, and the largest come first; all such together leave a quarter of them to benches that need them little, an
+part by the work, and the least comes first; all such together leave a quarter of them to benches that need them little, an
 eighth each. What failed beside others, as by memory that they had, or got no time, is judged once more with one bench a GPU, at
 the end.
 
@@ -184,13 +184,13 @@ def dear_jobs(task, workloads, sizes, bytes_of, memory):
 
 
 def jobs_of(missing, ladders, bytes_of, memory):
-    """First sizes that take little, of tasks with many of them first; then those of much work on the host, the largest first, and
-    the others, the cheapest first: these two are at work side by side."""
+    """First sizes that take little, of tasks with many of them first; then those with work on the host, and the others: these two
+    are at work side by side. The least first: what the end of a call cuts off begins anew in the next one."""
     cheap = {t: [w for w in workloads if ladders[t][w] <= CHEAP] for t, workloads in missing.items()}
     found = [Job(t, cheap[t]) for t in sorted(cheap, key=lambda t: -len(cheap[t])) if cheap[t]]
     dear = [job for task, workloads in missing.items()
             for job in dear_jobs(task, [w for w in workloads if ladders[task][w] > CHEAP], ladders[task], bytes_of, memory)]
-    return found + sorted(dear, key=lambda job: (-job.work, max(ladders[job.task][w] for w in job.workloads)))
+    return found + sorted(dear, key=lambda job: (not job.work, job.work, max(ladders[job.task][w] for w in job.workloads)))
 
 
 class Room(denominators.Memory):
