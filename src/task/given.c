@@ -209,7 +209,8 @@ const char *task_weights_hash(const struct task *t) {
 }
 
 bool task_is_given(const struct task *t, int i, const struct shape *shape, enum probe probe) {
-  const struct safetensor *tensor = t->given && probe != PROBE_INTEGERS ? t->given->of_input[i] : NULL;
+  const bool drawn = probe == PROBE_INTEGERS || probe == PROBE_OPPOSED; // which are nothing without their own weights
+  const struct safetensor *tensor = t->given && !drawn ? t->given->of_input[i] : NULL;
   return tensor && shape_equal(&tensor->shape, shape);
 }
 

@@ -6,11 +6,11 @@
 #include "task/task.h"
 
 // From here on the task's static inputs are those of a safetensors file, at every workload at which they have the
-// file's shapes; elsewhere, and under PROBE_INTEGERS, they are drawn. They must have them at `w`. A tensor belongs to
-// the input that is called as it is, '_' for '.', or, where none is, to the one whose name ends so or of which this is
-// the end ("h.0.ln_1.weight" is transformer_h_0_ln_1_weight), if there is one only. Values are converted to the input's
-// type. Tensors that no input wants are ignored. ASSAY_ERR_NOT_FOUND, _IO, _SYNTAX, _LIMIT, _NOMEM;
-// _INVALID: an input without a tensor, with several, or with one of another shape.
+// file's shapes; elsewhere, and under PROBE_INTEGERS and PROBE_OPPOSED, they are drawn. They must have them at `w`. A
+// tensor belongs to the input that is called as it is, '_' for '.', or, where none is, to the one whose name ends so or
+// of which this is the end ("h.0.ln_1.weight" is transformer_h_0_ln_1_weight), if there is one only. Values are
+// converted to the input's type. Tensors that no input wants are ignored. ASSAY_ERR_NOT_FOUND, _IO, _SYNTAX, _LIMIT,
+// _NOMEM; _INVALID: an input without a tensor, with several, or with one of another shape.
 enum assay_status task_take_weights(struct task *t, const char *path, const struct workload *w,
                                     struct assay_error *err);
 void given_release(struct given *g); // NULL is fine

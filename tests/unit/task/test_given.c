@@ -86,6 +86,8 @@ static void check_taken(const char *header, const void *data, size_t bytes) {
   assert_memory_equal(b, B, sizeof B);
   draw(&t, PROBE_INTEGERS, w, b);
   assert_true(memcmp(w, W, sizeof W) != 0 && w[0] == (float)(int)w[0]);
+  draw(&t, PROBE_OPPOSED, w, b);
+  assert_true(memcmp(w, W, sizeof W) != 0); // a file's would not be scaled
   assert_int_equal(strlen(task_weights_hash(&t)), 64);
   char hash[65];
   assert_int_equal(given_hash(path, hash, &err), ASSAY_OK);
