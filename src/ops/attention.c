@@ -414,11 +414,17 @@ static const struct op_attr attention_attrs_25[] = {
     {NULL, 0, false, NULL},
 };
 
+// Of queries and keys. Past keys would stay as they are.
+static bool attention_contracted(const struct node *n, const int *ranks, struct op_contracted *out) {
+  *out = (struct op_contracted){.axis = {ranks[IN_Q] - 1, ranks[IN_K] - 1}};
+  return !node_has_input(n, IN_PAST_KEY);
+}
+
 #define ATTENTION(version, inputs, attributes)                                                                         \
   .name = "Attention", .domain = "", .since = version, .min_in = 3, .max_in = inputs, .min_out = 1, .max_out = 4,      \
   .class = OP_CONTRACTION, .attrs = attributes, .infer = attention_infer, .eval = attention_eval,                      \
-  .cost = attention_cost, .errors = {OP_MAY_ROUND, OP_STEEP, OP_SUM_OF_MANY}, .stores_inside = true,                   \
-  .pytorch = {.write = pytorch_attention}
+  .cost = attention_cost, .contracted = attention_contracted, .errors = {OP_MAY_ROUND, OP_STEEP, OP_SUM_OF_MANY},      \
+  .stores_inside = true, .pytorch = {.write = pytorch_attention}
 
 static const struct op_def attention_rows[] = {
     {ATTENTION(23, 6, attention_attrs),

@@ -333,6 +333,20 @@ static const struct op_attr gemm_attrs[] = {
     {NULL, 0, false, NULL},
 };
 
+static bool matmul_contracted(const struct node *n, const int *ranks, struct op_contracted *out) {
+  (void)n;
+  out->axis[0] = ranks[0] - 1;
+  out->axis[1] = ranks[1] > 1 ? ranks[1] - 2 : 0;
+  return ranks[0] > 0 && ranks[1] > 0;
+}
+
+static bool gemm_contracted(const struct node *n, const int *ranks, struct op_contracted *out) {
+  (void)ranks;
+  out->axis[0] = node_int(n, "transA", 0) ? 0 : 1;
+  out->axis[1] = node_int(n, "transB", 0) ? 1 : 0;
+  return true;
+}
+
 static const struct op_attr einsum_attrs[] = {{"equation", ATTR_STRING, true, NULL}, {NULL, 0, false, NULL}};
 
 static const struct op_def contraction_rows[] = {
@@ -348,6 +362,7 @@ static const struct op_def contraction_rows[] = {
      .eval = matmul_eval,
      .cost = matmul_cost,
      .apart = matmul_apart,
+     .contracted = matmul_contracted,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.text = "torch.matmul($0, $1)"},
      .doc = "Matrix product over the last two dimensions, the others broadcast, as numpy.matmul.",
@@ -384,6 +399,7 @@ static const struct op_def contraction_rows[] = {
      .eval = gemm_eval,
      .cost = gemm_cost,
      .apart = gemm_apart,
+     .contracted = gemm_contracted,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.write = pytorch_gemm},
      .doc = "alpha * A' * B' + beta * C for matrices, where A' and B' are optionally transposed and C broadcasts.",
@@ -402,6 +418,7 @@ static const struct op_def contraction_rows[] = {
      .infer = einsum_infer,
      .eval = einsum_eval,
      .cost = einsum_cost,
+     .contracted = einsum_contracted,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.text = "torch.einsum({equation}, $*)"},
      .doc = "Sums of products by Einstein's convention, as numpy.einsum, with ellipses, diagonals and any number of "

@@ -145,6 +145,19 @@ static const struct op_attr conv_transpose_attrs[] = {
     {NULL, 0, false, NULL},
 };
 
+// Channels; in groups the kernel has fewer.
+static bool conv_contracted(const struct node *n, const int *ranks, struct op_contracted *out) {
+  (void)ranks;
+  *out = (struct op_contracted){.axis = {1, 1}};
+  return node_int(n, "group", 1) == 1;
+}
+
+static bool conv_transpose_contracted(const struct node *n, const int *ranks, struct op_contracted *out) {
+  (void)ranks;
+  *out = (struct op_contracted){.axis = {1, 0}};
+  return node_int(n, "group", 1) == 1;
+}
+
 static const struct op_def conv_rows[] = {
     {.name = "Conv",
      .domain = "",
@@ -159,6 +172,7 @@ static const struct op_def conv_rows[] = {
      .eval = conv_eval,
      .cost = conv_cost,
      .apart = op_apart_first,
+     .contracted = conv_contracted,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.text = "conv", .write = pytorch_conv},
      .doc = "Convolution (without flipping the kernel) of [N, C, D1, ...] with weights [M, C / group, K1, ...], plus a "
@@ -181,6 +195,7 @@ static const struct op_def conv_rows[] = {
      .eval = conv_transpose_eval,
      .cost = conv_transpose_cost,
      .apart = op_apart_first,
+     .contracted = conv_transpose_contracted,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.text = "conv_transpose", .write = pytorch_conv},
      .doc = "Transposed convolution of [N, C, D1, ...] with weights [C, M / group, K1, ...], plus a bias [M]: every "

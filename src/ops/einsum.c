@@ -412,3 +412,32 @@ enum assay_status einsum_eval(struct op_eval *c, struct assay_error *err) {
     gather_output(&p, &now, &c->arith, c->threads, c->out[0].f64);
   return status;
 }
+
+// The dimension of a label in an operand that has it once and no ellipsis; -1: another.
+static int place_of(const char *text, size_t n, char label) {
+  int at = 0, found = -1;
+  for (size_t i = 0; i < n; i++) {
+    if (text[i] == '.' || (text[i] == label && found >= 0))
+      return -1;
+    if (text[i] == label)
+      found = at;
+    at += text[i] != ' ';
+  }
+  return found;
+}
+
+bool einsum_contracted(const struct node *n, const int *ranks, struct op_contracted *out) {
+  const char *text = node_string(n, "equation", ""), *arrow = strstr(text, "->"), *comma = strchr(text, ',');
+  (void)ranks;
+  if (!comma || n->n_inputs != OP_CONTRACTED_INPUTS)
+    return false;
+  const size_t first = (size_t)(comma - text), second = arrow ? (size_t)(arrow - comma) - 1 : strlen(comma + 1);
+  for (size_t i = 0; i < first; i++) {
+    if (text[i] == ' ' || (arrow && strchr(arrow + 2, text[i])))
+      continue;
+    *out = (struct op_contracted){.axis = {place_of(text, first, text[i]), place_of(comma + 1, second, text[i])}};
+    if (out->axis[0] >= 0 && out->axis[1] >= 0)
+      return true;
+  }
+  return false;
+}

@@ -9,6 +9,7 @@
 op_infer_fn einsum_infer;
 op_eval_fn einsum_eval;
 op_cost_fn einsum_cost;
+op_contracted_fn einsum_contracted; // of two operands without ellipses
 
 enum {
   EINSUM_LETTERS = 52,

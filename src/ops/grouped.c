@@ -86,6 +86,13 @@ static enum assay_status grouped_eval(struct op_eval *c, struct assay_error *err
   return status;
 }
 
+static bool grouped_contracted(const struct node *n, const int *ranks, struct op_contracted *out) {
+  (void)n;
+  (void)ranks;
+  *out = (struct op_contracted){.axis = {1, 1}};
+  return true;
+}
+
 static const char grouped_helper[] = "def grouped_matmul(x, w, ends):\n"
                                      "    \"\"\"Rows of each group times the group's matrix.\"\"\"\n"
                                      "    y, begin = x.new_zeros(x.shape[0], w.shape[2]), 0\n"
@@ -97,7 +104,8 @@ static const char grouped_helper[] = "def grouped_matmul(x, w, ends):\n"
 
 static const struct op_def rows[] = {
     {OP_ROW_OF("ai.assay", "GroupedMatMul", 1, 3, 3, 1, 1, OP_CONTRACTION), .infer = grouped_infer,
-     .eval = grouped_eval, .cost = grouped_cost, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+     .eval = grouped_eval, .cost = grouped_cost, .contracted = grouped_contracted,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.text = "grouped_matmul($0, $1, $2)", .helper = grouped_helper},
      .doc =
          "Rows [t, k], in groups that lie one after the other, times a matrix for each group, [e, k, n]: group g has "

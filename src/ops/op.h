@@ -173,6 +173,15 @@ typedef void op_cost_fn(const struct op_infer *c, struct op_cost *cost);
 // part of the batch have other noise than among all.
 typedef bool op_apart_fn(const struct op_infer *c, const bool *apart, int64_t *halo);
 
+// What a contraction multiplies and sums over: dimension axis[0] of input 0 together with dimension axis[1] of input 1,
+// one of them where there are several. The inputs' ranks are given. False: there is none that is the same in both (a
+// convolution's channels, in groups).
+enum { OP_CONTRACTED_INPUTS = 2 };
+struct op_contracted {
+  int axis[OP_CONTRACTED_INPUTS];
+};
+typedef bool op_contracted_fn(const struct node *n, const int *ranks, struct op_contracted *out);
+
 // How many means, variances, norms or sums the elements of output 0 share, with these shapes; 0: it is told them.
 typedef int64_t op_moments_fn(const struct op_infer *c);
 
@@ -217,8 +226,9 @@ struct op_def {
   unsigned passes;
   bool multiplies; // x * y
   enum op_total total;
-  op_apart_fn *apart;     // NULL: it mixes, unless it is an expression
-  op_moments_fn *moments; // NULL: none is counted; of a reduction (OP_REDUCTION) as many as output 0 has elements
+  op_apart_fn *apart;           // NULL: it mixes, unless it is an expression
+  op_contracted_fn *contracted; // NULL: it is not said
+  op_moments_fn *moments;       // NULL: none is counted; of a reduction (OP_REDUCTION) as many as output 0 has elements
   struct op_pytorch pytorch;
   bool casts;             // it passes values on as another type
   const char *doc;        // one or two sentences; for ai.assay the whole specification

@@ -65,6 +65,7 @@ enum assay_status device_draw(struct compute *c, const struct draw_request *r, d
                         .inner = d.inner,
                         .row = d.row,
                         .factors = d.factors,
+                        .across = d.across,
                         .opposed = d.opposed,
                         .matrices = d.matrices,
                         .symmetric = r->distribution->symmetric,

@@ -148,12 +148,17 @@ DEVICE_FN double draw_of_stripe(const struct draw_args *a, int64_t at) {
   return a->stripes_factor * ((at & 1) ? pair[1] : pair[0]);
 }
 
+DEVICE_FN double draw_factor(const struct draw_args *a, int64_t at) {
+  const double *scales = (const double *)a->scales, factor = scales[at / a->row % a->factors];
+  return a->across ? factor * scales[at / a->across % a->factors] : factor;
+}
+
 // What stands in a stripe; times the row's factor; and folded.
 DEVICE_FN double draw_placed(const struct draw_args *a, int64_t at, double x) {
   if (a->striped && !draw_in_stripe(a, at))
     return x;
   x = a->striped ? draw_of_stripe(a, at) : x;
-  x = a->row_scales || a->opposed ? x * ((const double *)a->scales)[at / a->row % a->factors] : x;
+  x = a->row_scales || a->opposed ? x * draw_factor(a, at) : x;
   if (a->fold == FOLD_TO_ABOVE)
     return a->fold_lo + fabs(x);
   if (a->fold == FOLD_TO_BETWEEN)
@@ -254,7 +259,7 @@ KERNEL(draw_factors, struct draw_args) {
   else
     draw_words(a, WORDS_ROW, row >> 2, w);
   uint32_t word = (row & 2) ? ((row & 1) ? w[3] : w[2]) : ((row & 1) ? w[1] : w[0]);
-  double t = (-12 + 24 * draw_unit(word)) * (a->opposed ? a->opposed : 1), k = floor(t);
+  double t = (a->opposed ? a->opposed : 12) * (2 * draw_unit(word) - 1), k = floor(t);
   ((double *)a->scales)[row] = ldexp(1 + (t - k), (int)k);
 }
 

@@ -17,8 +17,8 @@ struct draw_stripe {
 };
 
 struct draw_args {
-  uint64_t dst, key, scales;                         // scales: factors (double), with row_scales or opposed
-  int64_t count, columns, rows, inner, row, factors; // as in struct drawing
+  uint64_t dst, key, scales;                                 // scales: factors (double), with row_scales or opposed
+  int64_t count, columns, rows, inner, row, factors, across; // as in struct drawing
   double a, b, scale, fold_lo, fold_hi;
   int32_t kind, input, fold; // enum distribution_kind; enum fold
   int32_t scaled, row_scales, symmetric, triu, tril, regular, definite, matrices;

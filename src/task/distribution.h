@@ -50,8 +50,11 @@
 //   stripes        along dimension k of extent n > 1: the elements whose index there is word(5, k) * n >> 32. Where
 //                  several dimensions are such, the last has none, or, if word(5, 8) of the first input is odd, the
 //                  first
-//   opposed        t = -12 + 24 * unit(w) for index k along the dimension, w = word(6, k) of the first input whichever
-//                  this one is; times (1 + t - floor(t)) * 2^floor(t), or the same of -t
+//   opposed        t = r * (2 * unit(w) - 1) for index k along the dimension, w = word(6, k) of the first input
+//   whichever
+//                  this one is; times (1 + t - floor(t)) * 2^floor(t). r is 12, or less where the type has no room (4
+//                  for float8e4m3fn), and its sign is another one in the other factor of the products. A symmetric
+//                  matrix has the factor of k = its row and of k = its column
 //   special        word(4, k) * count >> 32 is the element that becomes NaN (k = 0), +Inf (1), -Inf (2), in this order
 //
 // regular, of m rows and n columns, x being what was drawn before: x / (1.5 sqrt(m)), and one more where a permutation
@@ -65,11 +68,11 @@
 // dimension); heavy_mean normal(1000, 1); integers integers(-4, 5); near_overflow uniform(-m, m) with the task's m;
 // subnormal uniform(-1, 1) times the smallest normal number of the type; special normal(0, 1); small_spread and tiny
 // normal(0, s) with one s for the tensor; stripes the declared distribution, and in the stripes what zero_mean would
-// draw there, times the factor of row 0; opposed the same as zero_mean, or what a weight's distribution draws, times
-// the opposed factors. s is (1 + t - floor(t)) * 2^floor(t). For small_spread t = -11 + 5 u, where u = unit(word(2,
-// 0)): so the variance is around an epsilon of 10^-5. For tiny t = (0.8 + 0.08 u) e / n, with the exponent e of the
-// type's smallest normal number and the count n of inputs that are drawn so: their product is near 2^(0.84 e), for
-// floats 2^-111 to 2^-101, and hardly any of them is subnormal.
+// draw there, times the factor of row 0; opposed the same as zero_mean, or what a weight's distribution draws; of two
+// inputs that are multiplied times the opposed factors. s is (1 + t - floor(t)) * 2^floor(t). For small_spread t = -11
+// + 5 u, where u = unit(word(2, 0)): so the variance is around an epsilon of 10^-5. For tiny t = (0.8 + 0.08 u) e / n,
+// with the exponent e of the type's smallest normal number and the count n of inputs that are drawn so: their product
+// is near 2^(0.84 e), for floats 2^-111 to 2^-101, and hardly any of them is subnormal.
 #ifndef TASK_DISTRIBUTION_H
 #define TASK_DISTRIBUTION_H
 
@@ -93,7 +96,8 @@
   X(SMALL_SPREAD, "small_spread", "spread of some thousandths: what an epsilon adds, and its value")                   \
   X(TINY, "tiny", "products near the smallest normal number: other ways taken for small sums")                         \
   X(STRIPES, "stripes", "declared, but for slices along dimensions: a look at a few elements decides for all")         \
-  X(OPPOSED, "opposed", "scaled along a dimension that inputs share, one up where another goes down: a scale for a row")
+  X(OPPOSED, "opposed",                                                                                                \
+    "products scaled along what is summed, one factor up where the other goes down: a scale for a row")
 
 enum probe {
 #define PROBE_ENUM(name, text, doc) PROBE_##name,
@@ -155,7 +159,7 @@ struct draw_request {
   enum probe probe;
   double near_overflow; // the magnitude of that probe
   int n_tiny;           // how many inputs PROBE_TINY makes small together; 0 counts as 1
-  int opposed;          // of PROBE_OPPOSED: 1 or -1, factors or their inverse along dimension `along`; 0 none
+  int opposed;          // of PROBE_OPPOSED: how far exponents reach along `along`; below 0: inverses; 0: none
   int along;
   uint64_t key;
   int input; // j

@@ -175,7 +175,7 @@ static double row_factor(const struct drawing *d, int64_t row) {
 static double opposed_factor(const struct drawing *d, int64_t index) {
   uint32_t w[4];
   philox4x32_run(d->r->key, (uint64_t)index >> 2, STREAM_OPPOSED, 1, w);
-  return power(d->opposed * (-12 + 24 * unit(w[index & 3])));
+  return power(d->opposed * (2 * unit(w[index & 3]) - 1));
 }
 
 static double factor_of(const struct drawing *d, int64_t row) {
@@ -238,7 +238,7 @@ static void plain(const struct drawing *d, int64_t first, int64_t n, double *out
     for (int64_t i = 0; i < n; i++) {
       if ((first + i) / d->row != row)
         factor = factor_of(d, row = (first + i) / d->row);
-      out[i] *= factor;
+      out[i] *= d->across ? factor * factor_of(d, (first + i) / d->across) : factor;
     }
   }
   if (d->striped)
@@ -375,7 +375,7 @@ static void choose_stripes(struct drawing *d) {
   d->stripes_factor = row_factor(d, 0);
 }
 
-// Slices along one dimension. Weights are as declared otherwise.
+// Slices along one dimension. Weights are as declared otherwise. What is symmetric stays so.
 static void choose_opposed(struct drawing *d) {
   const struct shape *shape = &d->r->type.shape;
   d->opposed = d->r->opposed;
@@ -383,6 +383,8 @@ static void choose_opposed(struct drawing *d) {
   d->row = 1;
   for (int k = d->r->along + 1; k < shape->rank; k++)
     d->row *= shape->dims[k];
+  if (d->r->distribution->symmetric && d->rows == d->columns && d->r->along >= shape->rank - 2)
+    d->across = d->r->along == shape->rank - 1 ? d->columns : 1;
 }
 
 // What the request's probe draws instead of the declared distribution.

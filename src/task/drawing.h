@@ -37,6 +37,7 @@ struct drawing {
   int64_t inner;         // elements for each step along the first dimension
   int64_t row;           // consecutive elements that share a factor, of row_scales or opposed;
   int64_t factors;       // after so many factors they begin anew
+  int64_t across;        // as `row`, for a second factor of each element; 0: it has none
   int opposed;           // as in the request, where it applies
   int64_t first, count;  // the elements wanted
   void *dst;             // where `first` goes

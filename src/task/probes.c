@@ -2,7 +2,6 @@
 // Which probes a task is asked that says nothing of them.
 #include <string.h>
 
-#include "base/rng.h"
 #include "ops/op.h"
 #include "task/metadata.h"
 
@@ -53,85 +52,6 @@ static bool may_have_epsilon(const struct graph *g) {
   return false;
 }
 
-// ---- opposed scales
-
-static const struct value *input_of(const struct task *t, int i) {
-  return &t->model.flat.values[t->model.flat.inputs[i]];
-}
-
-static bool has_symbol(const struct value *v, const char *symbol) {
-  for (int k = 0; k < v->rank; k++)
-    if (v->dims[k].symbol && strcmp(v->dims[k].symbol, symbol) == 0)
-      return true;
-  return false;
-}
-
-static bool is_in_outputs(const struct task *t, const char *symbol) {
-  const struct graph *g = &t->model.flat;
-  for (int i = 0; i < g->n_outputs; i++)
-    if (has_symbol(&g->values[g->outputs[i]], symbol))
-      return true;
-  return false;
-}
-
-// Symbols of dimensions that several floating inputs have: those that are summed over, or all where there is none.
-enum { MOST_SHARED = 16 };
-struct shared {
-  const char *symbols[MOST_SHARED];
-  int n;
-};
-
-static void add_shared(const struct task *t, const char *symbol, bool summed, struct shared *out) {
-  int have = 0;
-  for (int i = 0; i < t->n_inputs; i++)
-    have += task_is_free(t, i, true) && has_symbol(input_of(t, i), symbol);
-  for (int i = 0; i < out->n; i++)
-    if (strcmp(out->symbols[i], symbol) == 0)
-      return;
-  if (have > 1 && out->n < MOST_SHARED && (!summed || !is_in_outputs(t, symbol)))
-    out->symbols[out->n++] = symbol;
-}
-
-static void find_shared(const struct task *t, struct shared *out) {
-  out->n = 0;
-  for (int pass = 0; pass < 2 && out->n == 0; pass++)
-    for (int i = 0; i < t->n_inputs; i++)
-      for (int k = 0; k < input_of(t, i)->rank; k++)
-        if (task_is_free(t, i, true) && input_of(t, i)->dims[k].symbol)
-          add_shared(t, input_of(t, i)->dims[k].symbol, pass == 0, out);
-}
-
-// Sums of products, one or two: the numbers that deep networks make of such weights are nobody's.
-static bool is_opposable(const struct task *t) {
-  enum { MOST_CONTRACTIONS = 2 };
-  const struct graph *g = &t->model.flat;
-  struct shared shared;
-  int n = 0;
-  for (int i = 0; i < g->n_nodes; i++)
-    n += g->nodes[i].op->class == OP_CONTRACTION;
-  find_shared(t, &shared);
-  return n > 0 && n <= MOST_CONTRACTIONS && shared.n > 0;
-}
-
-int task_opposed(const struct task *t, int i, uint64_t key, int *along) {
-  struct shared shared;
-  int before = 0, n = 0;
-  find_shared(t, &shared);
-  if (shared.n == 0)
-    return 0;
-  const char *symbol = shared.symbols[rng_secret(key, 0) % (uint64_t)shared.n];
-  const struct value *v = input_of(t, i);
-  if (!task_is_free(t, i, true) || !has_symbol(v, symbol))
-    return 0;
-  for (int k = 0; k < i; k++)
-    before += task_is_free(t, k, true) && has_symbol(input_of(t, k), symbol);
-  for (int k = 0; k < v->rank; k++) // of square matrices either dimension may be the one
-    if (v->dims[k].symbol && strcmp(v->dims[k].symbol, symbol) == 0 &&
-        rng_secret(key, 1 + (uint64_t)i) % (uint64_t)++n == 0)
-      *along = k;
-  return before % 2 ? -1 : 1;
-}
-
 unsigned task_default_probes(const struct task *t) {
   unsigned probes = (1u << PROBE_COUNT) - 1;
   probes &= ~(1u << PROBE_NEAR_OVERFLOW | 1u << PROBE_SPECIAL);
@@ -139,7 +59,7 @@ unsigned task_default_probes(const struct task *t) {
     probes &= ~(1u << PROBE_TINY);
   if (!may_have_epsilon(&t->model.flat))
     probes &= ~(1u << PROBE_SMALL_SPREAD);
-  if (!is_opposable(t))
+  if (t->n_opposed == 0)
     probes &= ~(1u << PROBE_OPPOSED);
   return probes;
 }
@@ -148,5 +68,6 @@ unsigned task_possible_probes(const struct task *t) {
   const unsigned scaled = 1u << PROBE_ROW_SCALES | 1u << PROBE_OPPOSED; // what the first asks too much of, so does this
   if (!has_free_input(t))
     return 1u << PROBE_DECLARED;
-  return t->probes & 1u << PROBE_ROW_SCALES ? ~0u : ~scaled;
+  const unsigned absent = t->n_opposed == 0 ? 1u << PROBE_OPPOSED : 0; // none to scale: named or not
+  return (t->probes & 1u << PROBE_ROW_SCALES ? ~0u : ~scaled) & ~absent;
 }

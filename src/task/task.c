@@ -329,6 +329,9 @@ static enum assay_status read_rules(struct task *t, struct assay_error *err) {
   enum assay_status status = p ? metadata_tolerances(p->value, &t->rtol, &t->atol, err) : ASSAY_OK;
   if (status)
     return in_property(t, p, status, err);
+  status = task_find_opposed(t, err);
+  if (status)
+    return status;
   t->probes = task_default_probes(t);
   p = find(t, "assay.", "probes");
   status = p ? metadata_probes(p->value, t, err) : ASSAY_OK;

@@ -99,6 +99,8 @@ static void every_level(void **state) {
   assert_true(drawn > 2000);
 }
 
+static int opposed, along; // of the requests of draw_one
+
 static void draw_one(const char *spec, enum dtype dtype, int rank, const int64_t *dims, enum probe probe) {
   struct assay_error err = {0};
   struct arena arena = {0};
@@ -112,6 +114,8 @@ static void draw_one(const char *spec, enum dtype dtype, int rank, const int64_t
                            .probe = probe,
                            .key = 99,
                            .near_overflow = 1e30,
+                           .opposed = opposed,
+                           .along = along,
                            .input = 3,
                            .threads = 1};
   r.type.shape.rank = rank;
@@ -167,6 +171,13 @@ static void every_distribution(void **state) {
         draw_one(floats[i], float_types[t], 3, square, (enum probe)p);
         draw_one(floats[i], float_types[t], 3, ragged, (enum probe)p);
       }
+  for (along = 0; along < 3; along++) {
+    opposed = along % 2 ? -12 : 4;
+    draw_one("uniform(0, 1)", DTYPE_FLOAT, 3, ragged, PROBE_OPPOSED);
+    draw_one("uniform(0, 1) symmetric", DTYPE_FLOAT, 3, square, PROBE_OPPOSED);
+    draw_one("uniform(0, 1) static", DTYPE_FLOAT8E4M3FN, 3, ragged, PROBE_OPPOSED);
+  }
+  opposed = along = 0;
   for (size_t t = 0; t < sizeof integer_types / sizeof *integer_types; t++)
     draw_one("integers(-7, 9)", integer_types[t], 3, ragged, PROBE_DECLARED);
   draw_one("uniform(0, 1)", DTYPE_FLOAT, 1, vector, PROBE_ROW_SCALES);
