@@ -433,7 +433,8 @@ static int passes_at_once(const struct oracle_request *r, int n) {
   int64_t total, most = r->threads < n ? r->threads : n;
   if (most <= 1 || !factorizes(r->graph))
     return 1;
-  const int64_t each = bytes_of_pass(r->graph, r->inputs), room = memory_available("", &total) / PART / each;
+  const int64_t each = bytes_of_pass(r->graph, r->inputs);
+  const int64_t room = memory_available("", &total) / PART / (each > 0 ? each : 1); // 0: all tensors are empty
   return (int)(room < 1 ? 1 : room < most ? room : most);
 }
 

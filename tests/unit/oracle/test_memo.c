@@ -141,6 +141,24 @@ static void test_threads(void **state) {
   }
 }
 
+// Passes of empty tensors take no memory, of which there is room for any number.
+static void test_empty(void **state) {
+  (void)state;
+  static const char text[] = "(float[0,3,3] a) => (float[0] y) { y = Det(a) }";
+  const struct shape a = {.rank = 3, .dims = {0, 3, 3}};
+  struct assay_error err = {0};
+  struct model m;
+  struct array in[1] = {0};
+  struct oracle_answer y;
+  assert_int_equal(onnx_parse_graph(text, strlen(text), "empty", &m, &err), ASSAY_OK);
+  assert_int_equal(array_create(DTYPE_FLOAT, &a, &in[0], NULL), ASSAY_OK);
+  assert_int_equal(oracle_answer_make(&m.flat, in, &fp32, REPLICAS, 5, &y, &err), ASSAY_OK);
+  assert_int_equal(shape_count(&y.y[0].shape), 0);
+  oracle_answer_release(&y);
+  array_release(&in[0]);
+  model_release(&m);
+}
+
 // ---- blocks, by what defines them
 
 static double element(const double *a, int i, int j) {
@@ -302,7 +320,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_passes_share), cmocka_unit_test(test_threads),   cmocka_unit_test(test_elimination),
       cmocka_unit_test(test_cholesky),     cmocka_unit_test(test_triangles), cmocka_unit_test(test_load),
-      cmocka_unit_test(test_reflections),
+      cmocka_unit_test(test_reflections),  cmocka_unit_test(test_empty),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
