@@ -16,7 +16,7 @@
 enum { CLI_PASS = 0, CLI_FAIL = 1, CLI_USAGE = 2, CLI_ENVIRONMENT = 3, CLI_INTERRUPTED = 130 };
 
 // Where Assay's own files are, found from the program's place or the environment.
-enum { CLI_COMPILER_SETTINGS = 4 };
+enum { CLI_COMPILER_SETTINGS = 5 };
 struct cli_paths {
   struct assay_paths judge; // what a judgement needs; points into this struct, which is therefore never copied
   char program[4096];       // this executable

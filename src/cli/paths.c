@@ -37,7 +37,7 @@ static const char *path_from(const char *name, const char *configured) {
 
 // What a user tells PyTorch's extensions about compilers, always in one order.
 static void find_compiler_settings(struct cli_paths *p) {
-  static const char *const names[] = {"CC=", "CXX=", "CUDA_HOME=", "TORCH_CUDA_ARCH_LIST="};
+  static const char *const names[] = {"CC=", "CXX=", "CUDA_HOME=", "TORCH_CUDA_ARCH_LIST=", "MAX_JOBS="};
   _Static_assert(sizeof names / sizeof *names == CLI_COMPILER_SETTINGS, "each has a place in cli_paths");
   int n = 0;
   for (int i = 0; i < CLI_COMPILER_SETTINGS; i++)

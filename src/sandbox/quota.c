@@ -11,6 +11,8 @@
 
 #include "sandbox/group.h"
 
+#define MEMORY_TEXT "its processes had " // quota_is_memory
+
 // Deeper folders and more files than any build makes count as too many bytes: nobody is kept busy counting.
 enum { MAX_DEPTH = 32, MAX_FILES = 100000 };
 static const int64_t TOO_MANY = INT64_MAX / 2;
@@ -134,7 +136,11 @@ bool quota_exceeded(const struct sandbox_quota *q, const char *folder, pid_t gro
   else if (q->processes && members.n > q->processes)
     snprintf(text, QUOTA_TEXT_BYTES, "it had more than the %d processes that are allowed at a time", q->processes);
   else if (memory_bytes > q->memory_bytes)
-    snprintf(text, QUOTA_TEXT_BYTES, "its processes had %lld MiB of memory together, where %lld MiB are allowed",
+    snprintf(text, QUOTA_TEXT_BYTES, MEMORY_TEXT "%lld MiB of memory together, where %lld MiB are allowed",
              (long long)(memory_bytes >> 20) + 1, (long long)(q->memory_bytes >> 20)); // never the same
   return text[0] != '\0';
+}
+
+bool quota_is_memory(const char *text) {
+  return strncmp(text, MEMORY_TEXT, strlen(MEMORY_TEXT)) == 0;
 }

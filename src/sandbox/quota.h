@@ -19,4 +19,7 @@ enum { QUOTA_TEXT_BYTES = 128 };
 // Whether the group of processes exceeds the quota now. `text` (QUOTA_TEXT_BYTES) says by what, when it does.
 bool quota_exceeded(const struct sandbox_quota *q, const char *folder, pid_t group, char *text);
 
+// Whether that text is about memory.
+bool quota_is_memory(const char *text);
+
 #endif

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "toolchain/cc.h"
 
 enum { LOG_BYTES = 64 << 10, VERSION_BYTES = 4 << 10 };
@@ -21,9 +22,10 @@ enum { LOG_BYTES = 64 << 10, VERSION_BYTES = 4 << 10 };
 // All files of a build together. An extension of PyTorch takes some 50 MiB a source.
 static const int64_t FOLDER_BYTES = (int64_t)1 << 30;
 
-// Memory of all processes of a build together: three quarters of what there is, and where there is little, this: some
-// compilers at work at once, of which each takes a gigabyte and a half for a source with PyTorch's headers.
-static const int64_t LEAST_TOGETHER_BYTES = (int64_t)4 << 30;
+// Memory of all processes of a build together: three quarters of what there is, but no less and no more than these. A
+// compiler takes a gigabyte and a half for a source with PyTorch's headers, and ninja starts compile_jobs() of them.
+static const int64_t LEAST_TOGETHER_BYTES = (int64_t)4 << 30, MOST_TOGETHER_BYTES = (int64_t)32 << 30,
+                     JOB_BYTES = (int64_t)3 << 29, PYTHON_BYTES = (int64_t)1 << 30;
 
 // The control source takes less time than any candidate, but on a machine that is busy.
 static const int64_t CONTROL_NS = 30000000000;
@@ -66,9 +68,16 @@ static const char *const *copy_list(const char *const *list, struct arena *a) {
   return copy;
 }
 
-static char *const *make_environment(const struct build_options *o, struct arena *a) {
+static bool sets_jobs(const char *const *environment) {
+  for (; environment && *environment; environment++)
+    if (strncmp(*environment, "MAX_JOBS=", strlen("MAX_JOBS=")) == 0)
+      return true;
+  return false;
+}
+
+static char *const *make_environment(const struct build_options *o, int64_t together_bytes, struct arena *a) {
   size_t n_more = count(o->environment);
-  char **envp = arena_calloc(a, 4 + n_more + 1, sizeof *envp);
+  char **envp = arena_calloc(a, 4 + n_more + 2, sizeof *envp);
   if (!envp)
     return NULL;
   envp[0] = arena_strdup(a, "LC_ALL=C");
@@ -78,26 +87,39 @@ static char *const *make_environment(const struct build_options *o, struct arena
   for (size_t i = 0; i < n_more; i++)
     if (!(envp[4 + i] = arena_strdup(a, o->environment[i])))
       return NULL;
+  // Else ninja starts a compiler for each processor, whatever memory there is for them.
+  if (!sets_jobs(o->environment) &&
+      !(envp[4 + n_more] = arena_printf(a, "MAX_JOBS=%d", compile_jobs(together_bytes, parallel_cpus()))))
+    return NULL;
   return envp[0] && envp[1] && envp[2] && envp[3] ? envp : NULL;
 }
 
-// 0: nobody knows how much there is.
-static int64_t most_together_bytes(void) {
-  int64_t total;
-  (void)memory_available("", &total);
-  return total == INT64_MAX ? 0 : total / 4 * 3 > LEAST_TOGETHER_BYTES ? total / 4 * 3 : LEAST_TOGETHER_BYTES;
+int64_t compile_together_bytes(int64_t total, bool *machines) {
+  const int64_t part = total / 4 * 3;
+  *machines = part < MOST_TOGETHER_BYTES;
+  return !*machines ? MOST_TOGETHER_BYTES : part > LEAST_TOGETHER_BYTES ? part : LEAST_TOGETHER_BYTES;
+}
+
+int compile_jobs(int64_t together_bytes, int cpus) {
+  const int64_t fit = (together_bytes - PYTHON_BYTES) / JOB_BYTES;
+  const int64_t most = fit < cpus ? fit : cpus;
+  return (int)(most < 1 ? 1 : most < COMPILE_MOST_JOBS ? most : COMPILE_MOST_JOBS);
 }
 
 enum assay_status compile_prepare(struct compile *c, const struct build_options *o, const char *program,
                                   struct assay_error *err) {
   struct arena *a = &c->arena;
   const char *folder = arena_strdup(a, o->folder);
+  int64_t total, together_bytes = o->together_bytes;
+  (void)memory_available("", &total);
+  if (!together_bytes)
+    together_bytes = compile_together_bytes(total, &c->machines_limit);
   c->program = program;
   c->name = arena_strdup(a, o->compiler);
   c->include_dir = arena_strdup(a, o->include_dir);
   c->library = arena_printf(a, "%s/%s", o->folder, COMPILE_LIBRARY);
   c->defines = copy_list(o->defines, a);
-  c->envp = make_environment(o, a);
+  c->envp = make_environment(o, together_bytes, a);
   const char *const *read_paths = c->include_dir ? compiler_read_paths(program, c->include_dir, a) : NULL;
   if (!folder || !c->name || !c->library || !c->defines || !c->envp || !read_paths)
     return error_nomem(err, "a build");
@@ -110,9 +132,7 @@ enum assay_status compile_prepare(struct compile *c, const struct build_options 
       .memory_bytes = o->memory_bytes,
       .file_bytes = o->file_bytes,
       .processes = c->way->processes,
-      .quota = {.folder_bytes = FOLDER_BYTES,
-                .processes = c->way->processes,
-                .memory_bytes = o->together_bytes ? o->together_bytes : most_together_bytes()},
+      .quota = {.folder_bytes = FOLDER_BYTES, .processes = c->way->processes, .memory_bytes = together_bytes},
   };
   return ASSAY_OK;
 }
@@ -374,6 +394,12 @@ static enum assay_status blame_limits(const struct compile *c, enum build_outcom
                                       struct assay_error *err) {
   char which[SANDBOX_NARROWER_BYTES];
   const bool may = outcome == BUILD_HIT_LIMIT || outcome == BUILD_TIMED_OUT;
+  if (c->machines_limit && quota_is_memory(c->end.quota))
+    return error_set(err, ASSAY_ERR_ENVIRONMENT,
+                     "not judged here: the build was ended, %s: three quarters of this machine's memory, at least %d "
+                     "GiB, and a machine with more allows up to %d GiB: judge it there, or set MAX_JOBS=1 if it is an "
+                     "extension of several sources",
+                     c->end.quota, (int)(LEAST_TOGETHER_BYTES >> 30), (int)(MOST_TOGETHER_BYTES >> 30));
   if (!may || c->end.deadline || c->end.quota[0] || !sandbox_is_narrower(&c->policy, which))
     return ASSAY_OK;
   diagnostics += strspn(diagnostics, " \n");

@@ -19,6 +19,17 @@
 
 #define COMPILE_LIBRARY "candidate.so" // what compilers are to make, in the build's folder
 
+// The most compilers that a build of an extension starts at a time: of its 64 processes each takes a shell, a driver, a
+// compiler and an assembler.
+enum { COMPILE_MOST_JOBS = 14 };
+
+// How many of them the memory that a build may take and the processors here have room for; at least 1.
+int compile_jobs(int64_t together_bytes, int cpus);
+
+// The most memory that all processes of a build may have together on a machine with so much (INT64_MAX: nobody knows).
+// *machines: another machine would allow more, so what exceeds it says nothing of the candidate.
+int64_t compile_together_bytes(int64_t total, bool *machines);
+
 struct compile;
 
 // What one compiler has of its own. Both functions are called by the waiting thread, and command() once more after it.
@@ -40,6 +51,7 @@ struct compile {
   void *owner; // the structure that this one is part of
   struct arena arena;
   struct sandbox_policy policy;
+  bool machines_limit; // of the memory of all processes together: see compile_together_bytes
   const char *name, *program, *include_dir, *library;
   const char *const *defines;
   char *const *envp;

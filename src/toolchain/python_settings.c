@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "toolchain/python_settings.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
 #include "toolchain/cc.h"
+#include "toolchain/compile.h"
 
 enum { MOST_KEPT = 8, MOST_READ = 40 };
 
@@ -95,13 +97,24 @@ static void take_architectures(struct making *m, const char *name, const char *v
     keep(m, setting);
 }
 
+// How many compilers ninja starts at a time. More would not come to their end within a build's processes.
+static void take_jobs(struct making *m, const char *name, const char *value) {
+  const long jobs = strlen(value) < 4 && strspn(value, "0123456789") == strlen(value) ? strtol(value, NULL, 10) : 0;
+  char *setting = arena_printf(m->arena, "%s=%ld", name, jobs);
+  if (jobs < 1 || jobs > COMPILE_MOST_JOBS || !setting)
+    leave_out(m, name, value, "not a number of compilers that a build may have at a time");
+  else if (m->n_kept < MOST_KEPT)
+    m->environment[m->n_kept++] = setting;
+}
+
 static const struct {
   const char *name;
   void (*take)(struct making *m, const char *name, const char *value);
 } rows[] = {{"CC", take_compiler},
             {"CXX", take_compiler},
             {"CUDA_HOME", take_cuda_home},
-            {"TORCH_CUDA_ARCH_LIST", take_architectures}};
+            {"TORCH_CUDA_ARCH_LIST", take_architectures},
+            {"MAX_JOBS", take_jobs}};
 
 static void take_settings(struct making *m) {
   for (const char *const *s = m->paths->compiler_settings; s && *s; s++) {

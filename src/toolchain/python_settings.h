@@ -3,7 +3,8 @@
 //
 // The user's PATH is not theirs: what lies on it differs from shell to shell, and verdicts with it. They get the
 // interpreter's own folder, the system's and CUDA's. What a user says on purpose, by CC, CXX, CUDA_HOME and
-// TORCH_CUDA_ARCH_LIST, is kept if it means something, and named if it does not.
+// TORCH_CUDA_ARCH_LIST, is kept if it means something, and named if it does not. So is MAX_JOBS, which no result
+// depends on: it is no part of the summary.
 #ifndef TOOLCHAIN_PYTHON_SETTINGS_H
 #define TOOLCHAIN_PYTHON_SETTINGS_H
 

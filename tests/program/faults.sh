@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/temporary"
 export TMPDIR=$work/temporary ASSAY_STORE=$work/store.sqlite
-unset CC CXX CUDA_HOME TORCH_CUDA_ARCH_LIST
+unset CC CXX CUDA_HOME TORCH_CUDA_ARCH_LIST MAX_JOBS
 . "$source/tests/support/expect.sh"
 cases=$source/tests/cases
 bench() { "$assay" bench kernelbench/1 --no-timing --no-probes --checks 1 "$@"; }

@@ -101,6 +101,21 @@ static void what_means_nothing_is_named(void **state) {
   assert_null(strstr(s.summary, "$(id)"));
 }
 
+static void jobs_are_a_number(void **state) {
+  (void)state;
+  static const char *const wrong[] = {"MAX_JOBS=0", "MAX_JOBS=-1", "MAX_JOBS=99", "MAX_JOBS=2x", "MAX_JOBS=00002"};
+  const char *set[] = {"MAX_JOBS=3", NULL};
+  struct python_settings s = make("/usr/bin:/bin", set);
+  assert_true(has(s.environment, "MAX_JOBS=3"));
+  assert_string_equal(s.summary, ""); // no result depends on it
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    set[0] = wrong[i];
+    s = make("/usr/bin:/bin", set);
+    assert_null(s.environment[0]);
+    assert_non_null(strstr(s.summary, "MAX_JOBS="));
+  }
+}
+
 static void cuda_is_where_it_is_said_to_be(void **state) {
   (void)state;
   const char *const set[] = {in_folder("CUDA_HOME=%s/cuda"), "TORCH_CUDA_ARCH_LIST=8.0;9.0a+PTX", NULL};
@@ -122,6 +137,7 @@ int main(void) {
       cmocka_unit_test(nothing_is_set),
       cmocka_unit_test(compilers_get_whole_paths),
       cmocka_unit_test(what_means_nothing_is_named),
+      cmocka_unit_test(jobs_are_a_number),
       cmocka_unit_test(cuda_is_where_it_is_said_to_be),
       cmocka_unit_test(or_where_nvcc_is),
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// link: -Wl,--wrap=base_realloc
+// link: -Wl,--wrap=base_realloc,--wrap=memory_available,--wrap=quota_exceeded
 // The cc toolchain: honest sources become libraries; hostile ones reach nothing, end in time and leave nothing.
 #include <dirent.h>
 #include <dlfcn.h>
@@ -28,6 +28,7 @@
 #include "sandbox/sandbox.h"
 #include "skip.h"
 #include "toolchain/cc.h"
+#include "toolchain/compile.h"
 #include "toolchain/toolchain.h"
 
 #define MS INT64_C(1000000)
@@ -51,6 +52,27 @@ void *__real_base_realloc(void *p, size_t n);
 void *__wrap_base_realloc(void *p, size_t n);
 void *__wrap_base_realloc(void *p, size_t n) {
   return atomic_fetch_sub(&allocations_left, 1) > 0 ? __real_base_realloc(p, n) : NULL;
+}
+
+// A machine with other memory than this one's, and a build that takes more than it may; 0 and NULL: as they are.
+static int64_t machine_bytes;
+static const char *too_much;
+
+int64_t __real_memory_available(const char *root, int64_t *total);
+int64_t __wrap_memory_available(const char *root, int64_t *total);
+int64_t __wrap_memory_available(const char *root, int64_t *total) {
+  const int64_t available = __real_memory_available(root, total);
+  *total = machine_bytes ? machine_bytes : *total;
+  return available;
+}
+
+bool __real_quota_exceeded(const struct sandbox_quota *q, const char *folder, pid_t group, char *text);
+bool __wrap_quota_exceeded(const struct sandbox_quota *q, const char *folder, pid_t group, char *text);
+bool __wrap_quota_exceeded(const struct sandbox_quota *q, const char *folder, pid_t group, char *text) {
+  if (!too_much)
+    return __real_quota_exceeded(q, folder, group, text);
+  snprintf(text, QUOTA_TEXT_BYTES, "%s", too_much);
+  return true;
 }
 
 // One build in a folder of its own.
@@ -373,6 +395,56 @@ static void test_limits_are_named(void **state) {
   fixture_release(&f);
 }
 
+// What a build has together may be less on a small machine; that is not the candidate's failure.
+static void test_small_machine(void **state) {
+  static const char memory[] = "its processes had 4097 MiB of memory together, where 4096 MiB are allowed",
+                    processes[] = "it had more than the 32 processes that are allowed at a time";
+  static const char source[] = "int a[] = {[0 ... 200000000] = 1, 2};\n";
+  (void)state;
+  struct fixture f;
+  struct build *b = NULL;
+  fixture_init(&f, "gcc");
+  f.options.memory_bytes = (size_t)8 << 30;
+  machine_bytes = (int64_t)4 << 30;
+  too_much = memory;
+  assert_int_equal(build_start(&f.options, source, strlen(source), &b, &f.err), ASSAY_OK);
+  assert_int_equal(build_finish(b, &f.result, &f.err), ASSAY_ERR_ENVIRONMENT);
+  assert_has(f.err.message, "not judged here: the build was ended, its processes had 4097 MiB of memory together");
+  too_much = processes; // the same everywhere
+  build(&f, source);
+  assert_int_equal(f.result.outcome, BUILD_HIT_LIMIT);
+  too_much = memory;
+  machine_bytes = (int64_t)64 << 30; // as much as is allowed anywhere
+  build(&f, source);
+  assert_int_equal(f.result.outcome, BUILD_HIT_LIMIT);
+  machine_bytes = (int64_t)4 << 30;
+  f.options.together_bytes = 64 << 20; // whoever asked for that means it
+  build(&f, source);
+  assert_int_equal(f.result.outcome, BUILD_HIT_LIMIT);
+  machine_bytes = 0;
+  too_much = NULL;
+  fixture_release(&f);
+}
+
+static void test_jobs(void **state) {
+  (void)state;
+  const int64_t gib = (int64_t)1 << 30;
+  bool machines;
+  assert_int_equal(compile_together_bytes(2 * gib, &machines), 4 * gib);
+  assert_true(machines);
+  assert_int_equal(compile_together_bytes(16 * gib, &machines), 12 * gib);
+  assert_true(machines);
+  assert_int_equal(compile_together_bytes(2000 * gib, &machines), 32 * gib);
+  assert_false(machines);
+  assert_int_equal(compile_together_bytes(INT64_MAX, &machines), 32 * gib);
+  assert_false(machines);
+  assert_int_equal(compile_jobs(64 << 20, 64), 1);
+  assert_int_equal(compile_jobs(4 * gib, 64), 2);
+  assert_int_equal(compile_jobs(12 * gib, 64), 7);
+  assert_int_equal(compile_jobs(12 * gib, 2), 2);
+  assert_int_equal(compile_jobs(32 * gib, 64), COMPILE_MOST_JOBS);
+}
+
 // ---- cancelling, and failures of the environment
 
 static void test_cancel(void **state) {
@@ -438,6 +510,20 @@ static enum assay_status build_with(const char *script, struct fixture *f) {
   f->options.compiler = NULL;
   assert_int_equal(unlink(path) | rmdir(bin) | rmdir(prefix), 0);
   return status;
+}
+
+// A compiler that says how many of its kind there may be.
+static void test_jobs_are_set(void **state) {
+  static const char script[] = "#!/bin/sh\necho \"jobs: $MAX_JOBS.\"\n"
+                               "grep -q parallel candidate.c && exit 1\n: >candidate.so\n";
+  (void)state;
+  struct fixture f;
+  machine_bytes = (int64_t)1 << 30;
+  assert_int_equal(build_with(script, &f), ASSAY_OK);
+  assert_null(strstr(f.result.diagnostics, "jobs: ."));
+  assert_has(f.result.diagnostics, "jobs: ");
+  machine_bytes = 0;
+  fixture_release(&f);
 }
 
 // What fails for every source is the machine's failure; what fails for this one is the candidate's.
@@ -573,6 +659,9 @@ int main(void) {
       cmocka_unit_test(test_cannot_read),
       cmocka_unit_test(test_bombs),
       cmocka_unit_test(test_limits_are_named),
+      cmocka_unit_test(test_small_machine),
+      cmocka_unit_test(test_jobs),
+      cmocka_unit_test(test_jobs_are_set),
       cmocka_unit_test(test_cancel),
       cmocka_unit_test(test_bad_options),
       cmocka_unit_test(test_whose_fault_it_is),
