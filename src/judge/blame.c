@@ -121,14 +121,32 @@ static bool threads_start(int n) {
   return !refused;
 }
 
+// Whether it is said that a thread or a process was refused, as by libgomp ("Thread creation failed: Resource
+// temporarily unavailable") and Python ("can't start new thread").
+static bool speaks_of_threads(const struct assay_verdict *v, const char *log) {
+  static const char *const words[] = {"thread", "EAGAIN", "temporarily unavailable"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strcasestr(v->detail, words[i]) || (v->diagnostics && strcasestr(v->diagnostics, words[i])) ||
+        strcasestr(log, words[i]))
+      return true;
+  return false;
+}
+
+int blame_threads_asked(const struct assay_verdict *v, const char *log, int threads) {
+  enum { SPARE = 4 }; // those that processes have before these
+  const bool may =
+      may_lack_something(v->reason) || v->reason == ASSAY_REASON_EXITED || v->reason == ASSAY_REASON_CRASHED;
+  return !may                        ? 0
+         : speaks_of_threads(v, log) ? 2 * threads + SPARE
+                                     : threads; // the answer's and the kernel's, or these
+}
+
 // Where processes and threads are counted (ulimit -u, pids.max of a container), others may have used them up: what ends
 // or raises then may have been refused a thread. The candidate's own are gone by now.
 static enum assay_status blame_threads(const struct session *s, struct assay_error *err) {
-  enum { SPARE = 4 }; // those that processes have before these
-  const bool may =
-      may_lack_something(s->v->reason) || s->v->reason == ASSAY_REASON_EXITED || s->v->reason == ASSAY_REASON_CRASHED;
-  const int n = 2 * s->o->threads + SPARE; // the answer's and the kernel's
-  if (!may || threads_start(n))
+  const char *log = s->subject && s->subject->ops->log ? s->subject->ops->log(s->subject) : NULL;
+  const int n = blame_threads_asked(s->v, log ? log : "", s->o->threads);
+  if (!n || threads_start(n))
     return ASSAY_OK;
   return error_set(err, ASSAY_ERR_ENVIRONMENT,
                    "not judged here: %d threads cannot be started, which judge and candidate may need at a time: raise "

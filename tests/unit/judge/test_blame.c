@@ -114,8 +114,26 @@ static void what_nobody_saw_end_is_not_judged(void **state) {
   assert_int_equal(session_blame_machine(&s, &err), ASSAY_OK);
 }
 
+// A crash that says nothing of threads stands where the kernel's own can be started.
+static void threads_are_asked_for_by_what_is_said(void **state) {
+  (void)state;
+  struct assay_verdict v = {.reason = ASSAY_REASON_CRASHED, .detail = "ended by SEGV at address 0x10"};
+  char said[] = "libgomp: Thread creation failed: Resource temporarily unavailable";
+  assert_int_equal(blame_threads_asked(&v, "", 64), 64);
+  assert_int_equal(blame_threads_asked(&v, said, 64), 132);
+  v.diagnostics = said;
+  assert_int_equal(blame_threads_asked(&v, "", 64), 132);
+  v.reason = ASSAY_REASON_WRONG_VALUE;
+  assert_int_equal(blame_threads_asked(&v, "", 64), 0);
+  v = (struct assay_verdict){.reason = ASSAY_REASON_RAISED, .detail = "RuntimeError: can't start new thread"};
+  assert_int_equal(blame_threads_asked(&v, "", 8), 20);
+  v = (struct assay_verdict){.reason = ASSAY_REASON_EXITED, .detail = "exit code 1"};
+  assert_int_equal(blame_threads_asked(&v, "", 8), 8);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(threads_are_asked_for_by_what_is_said),
       cmocka_unit_test(what_the_kernel_ended_is_nobodys_failure), cmocka_unit_test(what_nobody_saw_end_is_not_judged),
       cmocka_unit_test(words_of_those_that_found_none), cmocka_unit_test(others_have_what_is_neither_free_nor_ours)};
   return cmocka_run_group_tests(tests, NULL, NULL);
