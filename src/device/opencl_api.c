@@ -92,8 +92,28 @@ static bool is_object(const char *type) {
   return strncmp(type, "image", 5) == 0 && type[5] >= '1' && type[5] <= '3' && type[6] == 'd'; // image1d_buffer_t ...
 }
 
+// Whether a type's name says that it is a value: those that no source can give to anything else by a typedef, for they
+// are keywords or declared in every program (sections 6.3.1 and 6.3.2 of OpenCL C). Vectors of halves and doubles are
+// declared only where the device has them.
+static bool is_value(const char *type) {
+  static const char *const scalars[] = {"bool", "half", "double", "size_t", "ptrdiff_t", "intptr_t", "uintptr_t"},
+                           *const any[] = {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float"},
+                           *const lanes[] = {"", "2", "3", "4", "8", "16"};
+  if (strncmp(type, "unsigned ", strlen("unsigned ")) == 0)
+    return true;
+  for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
+    if (strcmp(type, scalars[i]) == 0)
+      return true;
+  for (size_t i = 0; i < sizeof any / sizeof *any; i++)
+    for (size_t k = 0; k < sizeof lanes / sizeof *lanes; k++)
+      if (strncmp(type, any[i], strlen(any[i])) == 0 && strcmp(type + strlen(any[i]), lanes[k]) == 0)
+        return true;
+  return false;
+}
+
 // Whether a parameter takes nothing for a value. Those that are values must not (section 5.9.2 of the API, arg_value);
-// PoCL knows a sampler by the name of its type only and takes any other for an address, which may be none.
+// PoCL knows a sampler by the name of its type only and takes any other for an address, which may be none. Not asked of
+// known types: a driver need not refuse it as it should.
 static bool takes_nothing(const struct opencl_api *api, cl_kernel kernel, cl_uint index) {
   cl_uint space = 0;
   return api->GetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, NULL) ==
@@ -107,5 +127,5 @@ bool opencl_takes_object(const struct opencl_api *api, cl_kernel kernel, cl_uint
   if (api->GetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof access, &access, NULL) != CL_SUCCESS)
     access = 0;
   return is_object(type) || access == CL_KERNEL_ARG_ACCESS_READ_ONLY || access == CL_KERNEL_ARG_ACCESS_WRITE_ONLY ||
-         access == CL_KERNEL_ARG_ACCESS_READ_WRITE || takes_nothing(api, kernel, index);
+         access == CL_KERNEL_ARG_ACCESS_READ_WRITE || (!is_value(type) && takes_nothing(api, kernel, index));
 }

@@ -7,9 +7,11 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "device/device.h"
+#include "device/opencl_api.h"
 #include "device/shared.h"
 #include "plan_draft.h"
 
@@ -225,6 +227,45 @@ static void refused(struct desk *k, const char *words) {
   k->d.plan.n_steps = 0;
 }
 
+// A driver that takes nothing for any value, and says of parameters what `asked_type` is.
+static const char *asked_type;
+static int asked;
+
+static cl_int tell_info(cl_kernel kernel, cl_uint index, cl_uint what, size_t size, void *to, size_t *needed) {
+  (void)kernel, (void)index, (void)needed;
+  if (what == CL_KERNEL_ARG_TYPE_NAME)
+    snprintf(to, size, "%s", asked_type);
+  else if (what == CL_KERNEL_ARG_ADDRESS_QUALIFIER)
+    *(cl_uint *)to = CL_KERNEL_ARG_ADDRESS_PRIVATE;
+  else
+    *(cl_uint *)to = 0; // of no access
+  return CL_SUCCESS;
+}
+
+static cl_int take_anything(cl_kernel kernel, cl_uint index, size_t size, const void *value) {
+  (void)kernel, (void)index, (void)size, (void)value;
+  asked++;
+  return CL_SUCCESS;
+}
+
+static void test_lax_driver(void **state) {
+  (void)state;
+  static const char *const values[] = {"int", "uint", "float4", "uchar16", "half", "size_t", "unsigned int", "long3"},
+                           *const others[] = {"filter", "float5", "int44", "half2", "bool2", "size_t2", "many", ""};
+  const struct opencl_api api = {.GetKernelArgInfo = tell_info, .SetKernelArg = take_anything};
+  char type[64];
+  asked = 0;
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+    asked_type = values[i];
+    assert_false(opencl_takes_object(&api, NULL, 0, type, sizeof type));
+  }
+  assert_int_equal(asked, 0);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    asked_type = others[i];
+    assert_true(opencl_takes_object(&api, NULL, 0, type, sizeof type));
+  }
+}
+
 static void test_refusals(void **state) {
   struct desk *k = *state;
   draft_launch(&k->d, "absent", 1, 1, "");
@@ -310,6 +351,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_null_pointer, setup, teardown),
       cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
       cmocka_unit_test_setup_teardown(test_refused_launch, setup, teardown),
+      cmocka_unit_test(test_lax_driver),
       cmocka_unit_test(test_no_such_device),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
