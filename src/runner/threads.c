@@ -50,6 +50,8 @@ struct parking {
 static const unsigned char call_instruction[] = {0x0f, 0x05}; // syscall
 #elif defined(__aarch64__)
 static const unsigned char call_instruction[] = {0x01, 0x00, 0x00, 0xd4}; // svc #0
+#else
+#error "add the bytes of this architecture's instruction for system calls, in the order they lie in memory"
 #endif
 enum { CALL_BYTES = sizeof call_instruction };
 
