@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elimination, Cholesky's factor and substitution for large matrices, by blocks that are spread over threads.
+// Elimination, Cholesky's factor, Householder's reflections and substitution for large matrices, by blocks that are
+// spread over threads.
 //
 // OpenBLAS works single-threaded on each block, as in ops/gemm.h; blocks depend on the extents alone, so that results
 // do not depend on the number of threads. Matrices are column-major in here, n rows apart, but for `struct
