@@ -14,7 +14,8 @@
 // Contexts and code of ours on a GPU, and a desktop.
 #define CONTEXTS_BYTES (UINT64_C(4) << 30)
 
-// Addresses that a process takes beside what a kernel may: ours, with its buffers and stacks, and PyTorch's.
+// Addresses that a process takes beside what a kernel may, where the runner did not come to say it: ours, with its
+// buffers and stacks, and PyTorch's.
 #define PROCESS_BYTES ((size_t)1 << 30)
 #define PYTORCH_BYTES ((size_t)8 << 30)
 
@@ -83,8 +84,9 @@ static enum assay_status blame_kernel(const struct session *s, struct assay_erro
 static enum assay_status blame_limits(const struct session *s, struct assay_error *err) {
   static const char *const words[] = {"allocate memory", "MemoryError", "bad_alloc", "failed to map segment"};
   const bool python = s->choice.form->python;
-  const struct sandbox_policy wanted = {.memory_bytes =
-                                            s->o->runner_memory_bytes + (python ? PYTORCH_BYTES : PROCESS_BYTES)};
+  const size_t least = s->o->runner_memory_bytes + (python ? PYTORCH_BYTES : PROCESS_BYTES);
+  const size_t told = s->subject ? s->subject->found.wanted_bytes : 0;
+  const struct sandbox_policy wanted = {.memory_bytes = told ? told : least};
   char which[SANDBOX_NARROWER_BYTES];
   // The last: by what malloc() gave, and nobody looked.
   bool may = blame_lacks_memory(s->v->reason, s->v->detail) || s->v->reason == ASSAY_REASON_OUT_OF_MEMORY ||

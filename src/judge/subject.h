@@ -51,6 +51,7 @@ struct subject_findings {
   // alone. They do not fault where they are called as they should be: what they were given besides arguments, such as
   // tables of cuFFT's, is not in the plan. (Damaged bands prove a write, whoever's it was.)
   bool libraries_fault;
+  size_t wanted_bytes;               // runner_wanted_bytes, of a process on the CPU; 0: not known yet
   double prepare_ns;                 // of a plan's weights; NaN: it has none
   struct device_condition condition; // when it was last read
 };

@@ -122,7 +122,9 @@ static enum assay_status bind(struct subject *s, const struct layout *l, struct 
                               struct assay_error *err) {
   struct cpu *c = of(s);
   enum assay_status status = c->is_python ? judge_python_tell(c->runner, s->env.task, l->workload, err) : ASSAY_OK;
-  return status ? status : runner_bind(c->runner, l->n_in, l->in, l->n_out, l->out, report, err);
+  status = status ? status : runner_bind(c->runner, l->n_in, l->in, l->n_out, l->out, report, err);
+  s->found.wanted_bytes = runner_wanted_bytes(c->runner);
+  return status;
 }
 
 static enum assay_status fill(struct subject *s, enum probe probe, uint64_t key, uint32_t poison,
@@ -300,6 +302,7 @@ static enum assay_status load(struct subject *s, const struct layout *layouts, i
       status = calibrate(s, &out->report, &c->usual, err);
     out->overhead_ns = c->usual.spent_ns;
   }
+  s->found.wanted_bytes = runner_wanted_bytes(c->runner);
   if (!status)
     wipe(s);
   struct runner_usual usual[RUNNER_CACHES];

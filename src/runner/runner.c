@@ -66,6 +66,7 @@ struct runner {
   struct runner_control *control;
   uint32_t number;               // of the last exchange
   struct thread_set own_threads; // before the candidate was loaded
+  size_t wanted_bytes;           // of addresses, as limit_memory last set
   size_t own_bytes;              // of addresses, likewise: an interpreter has gigabytes of them
   struct runner_usual usual[RUNNER_CACHES];
   struct buffer buffers[RUNNER_MAX_TENSORS];
@@ -239,7 +240,9 @@ static void limit_memory(struct runner *r) {
   for (int i = 0; i < r->n_in + r->n_out; i++)
     buffers += r->buffers[i].map_bytes + 2 * RUNNER_GUARD_BYTES;
   size_t own = r->own_bytes > OVERHEAD_BYTES ? r->own_bytes : OVERHEAD_BYTES;
-  rlim_t bytes = r->o.memory_bytes + own + (size_t)r->o.threads * (RUNNER_STACK_BYTES + ((size_t)64 << 20)) + buffers;
+  const rlim_t bytes =
+      r->o.memory_bytes + own + (size_t)r->o.threads * (RUNNER_STACK_BYTES + ((size_t)64 << 20)) + buffers;
+  r->wanted_bytes = bytes;
   struct rlimit limit;
 #if defined(__SANITIZE_ADDRESS__)
   return; // the sanitizer's shadow memory is beyond any limit
@@ -248,6 +251,10 @@ static void limit_memory(struct runner *r) {
     return;
   limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
   prlimit(r->child.pid, RLIMIT_AS, &limit, NULL);
+}
+
+size_t runner_wanted_bytes(const struct runner *r) {
+  return r ? r->wanted_bytes : 0;
 }
 
 static enum assay_status start_library(struct runner *r, int socket, struct assay_error *err) {

@@ -108,6 +108,10 @@ enum assay_status runner_load(struct runner *r, const struct runner_usual usual[
                               struct runner_report *report, struct assay_error *err);
 void runner_close(struct runner *r); // kills and frees; NULL is fine
 
+// The limit of addresses that the process should have, with its buffers, its threads' stacks and what it had mapped
+// before the candidate; a limit of whoever started the judge may be narrower. 0: none was set.
+size_t runner_wanted_bytes(const struct runner *r);
+
 // Gives it buffers for these inputs and outputs (replacing earlier ones). Each buffer starts 64-byte aligned and ends
 // (up to alignment, filled with canaries) at the end of a page after which nothing is mapped in the runner.
 // May be called at any time between calls. The process stays the same, so state that a candidate keeps across shapes

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "judge/blame.h"
@@ -97,6 +99,32 @@ static void what_the_kernel_ended_is_nobodys_failure(void **state) {
   rmdir(proc);
 }
 
+// A limit of this process's that is narrower than what the runner set, though wide enough for most.
+static void the_limit_is_what_the_runner_wanted(void **state) {
+  (void)state;
+  const size_t gib = (size_t)1 << 30;
+  const struct assay_paths paths = {.proc = "/nowhere"};
+  const struct assay_judge_options options = {.paths = &paths, .runner_memory_bytes = gib};
+  const struct form form = {.device = &plan_device_cpu};
+  const struct subject_ops ops = {0};
+  struct assay_verdict v = {.reason = ASSAY_REASON_OUT_OF_MEMORY, .detail = "ended by ABRT"};
+  struct subject subject = {.ops = &ops, .found.wanted_bytes = 200 * gib};
+  struct session s = {
+      .v = &v, .o = &options, .choice = {.form = &form}, .subject = &subject, .oom_kills = -1, .lost = sandbox_lost()};
+  struct assay_error err = {0};
+  pid_t child = fork(); // a hard limit is not raised again
+  if (child == 0) {
+    const struct rlimit narrow = {100 * gib, 100 * gib};
+    bool good = setrlimit(RLIMIT_AS, &narrow) == 0 && session_blame_machine(&s, &err) == ASSAY_ERR_ENVIRONMENT &&
+                strstr(err.message, "narrower limit than kernels may have (ulimit -v is");
+    subject.found.wanted_bytes = 50 * gib;
+    _exit(good && session_blame_machine(&s, &err) == ASSAY_OK ? 0 : 1);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
 // Something else in the process collected what ended: whatever the candidate is said to have done, nobody knows.
 static void what_nobody_saw_end_is_not_judged(void **state) {
   (void)state;
@@ -132,9 +160,11 @@ static void threads_are_asked_for_by_what_is_said(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(threads_are_asked_for_by_what_is_said),
-      cmocka_unit_test(what_the_kernel_ended_is_nobodys_failure), cmocka_unit_test(what_nobody_saw_end_is_not_judged),
-      cmocka_unit_test(words_of_those_that_found_none), cmocka_unit_test(others_have_what_is_neither_free_nor_ours)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(threads_are_asked_for_by_what_is_said),
+                                     cmocka_unit_test(the_limit_is_what_the_runner_wanted),
+                                     cmocka_unit_test(what_the_kernel_ended_is_nobodys_failure),
+                                     cmocka_unit_test(what_nobody_saw_end_is_not_judged),
+                                     cmocka_unit_test(words_of_those_that_found_none),
+                                     cmocka_unit_test(others_have_what_is_neither_free_nor_ours)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
