@@ -403,7 +403,7 @@ static void eval_range(void *arg, int64_t begin, int64_t end) {
 
 // What a pass takes at most: its values, and what a factorization works in.
 static int64_t bytes_of_pass(const struct graph *g, const struct array *inputs) {
-  enum { MATRICES = 6 };
+  enum { MATRICES = 7, SIDES = 3 }; // a right-hand side's columns three times, as in ops/linalg.c
   struct arena arena = {0};
   struct graph_shapes shapes;
   struct oracle_bytes bytes;
@@ -413,7 +413,12 @@ static int64_t bytes_of_pass(const struct graph *g, const struct array *inputs) 
                oracle_answer_bytes(g, shapes.values, &bytes, &ignored) == ASSAY_OK;
   for (int i = 0; i < g->n_nodes && known; i++)
     if (g->nodes[i].op->class == OP_FACTORIZATION) {
-      const int64_t n = shape_count(&shapes.values[g->nodes[i].inputs[0]].shape) * MATRICES * (int64_t)sizeof(double);
+      const struct node *node = &g->nodes[i];
+      const int64_t sides = node->n_inputs > 1 && node->inputs[1] >= 0
+                                ? shape_count(&shapes.values[node->inputs[1]].shape) * SIDES
+                                : 0,
+                    n = (shape_count(&shapes.values[node->inputs[0]].shape) * MATRICES + sides) *
+                        (int64_t)sizeof(double);
       most = n > most ? n : most;
     }
   arena_release(&arena);

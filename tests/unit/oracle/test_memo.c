@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // modules: onnx oracle
+// link: -Wl,--wrap=memory_available
 // What the passes of one answer share of a factorization, and large matrices, whose blocks are spread over threads: the
 // same numbers as passes that share nothing, whatever the number of threads.
 #include <math.h>
@@ -12,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "base/memory.h"
 #include "onnx/onnx.h"
 #include "ops/blocked.h"
 #include "oracle/run.h"
@@ -139,6 +141,42 @@ static void test_threads(void **state) {
     oracle_answer_release(&many);
     end(&m, in);
   }
+}
+
+static bool is_meagre;
+
+int64_t __real_memory_available(const char *root, int64_t *total);
+int64_t __wrap_memory_available(const char *root, int64_t *total);
+int64_t __wrap_memory_available(const char *root, int64_t *total) {
+  const int64_t available = __real_memory_available(root, total);
+  return is_meagre ? 1024 : available;
+}
+
+// Where memory is nearly used up nothing is kept.
+static void test_no_room(void **state) {
+  (void)state;
+  is_meagre = true;
+  for (int i = 0; i < EXAMPLES; i++) {
+    struct model m;
+    struct array in[2], truth[3] = {0}, alone[3] = {0}, after[3] = {0};
+    begin(&examples[i], &m, in);
+    struct oracle_request r = {.graph = &m.flat, .inputs = in, .arith = fp32, .threads = 2};
+    eval(&r, alone);
+    r.arith = arith_truth(&fp32);
+    r.memos = run_memos_make(&m.flat);
+    assert_non_null(r.memos);
+    eval(&r, truth);
+    assert_null(r.memos[0].kept);
+    r.arith = fp32;
+    eval(&r, after);
+    expect_same(&m.flat, alone, after);
+    release(&m.flat, truth);
+    release(&m.flat, alone);
+    release(&m.flat, after);
+    run_memos_release(&m.flat, r.memos);
+    end(&m, in);
+  }
+  is_meagre = false;
 }
 
 // Passes of empty tensors take no memory, of which there is room for any number.
@@ -320,7 +358,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_passes_share), cmocka_unit_test(test_threads),   cmocka_unit_test(test_elimination),
       cmocka_unit_test(test_cholesky),     cmocka_unit_test(test_triangles), cmocka_unit_test(test_load),
-      cmocka_unit_test(test_reflections),  cmocka_unit_test(test_empty),
+      cmocka_unit_test(test_reflections),  cmocka_unit_test(test_empty),     cmocka_unit_test(test_no_room),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
