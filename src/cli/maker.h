@@ -16,7 +16,7 @@
 struct maker_request {
   struct cli_judging *judging; // options.task and options.workload are set; its options are the maker's to read
   struct store *store;
-  const char *maker_run; // of its verdicts: trials go to that name with ", tuning" after it
+  const char *maker_run; // of its verdicts: trials go to that name with ", tuning" after it, and the seed if not 1
   const char *task_name, *task_path, *workload;
   bool one_task;        // no other task is compared: a file that is named by itself can be for no other
   const char *argument; // what stands after the maker's name, "tune:DIR"; "" where nothing does

@@ -35,7 +35,7 @@ static char *command_of(void *arg, const struct assay_judge_options *o, const st
 }
 
 // Tunes in the nth order from the run's seed on. The candidate is that of the first: further ones show how much a
-// search depends on it.
+// search depends on it. Another seed is another run: its configurations have other numbers.
 static enum assay_status run_tuner(const struct maker_request *r, const char *file, int nth,
                                    struct maker_candidate *out, struct assay_error *err) {
   struct tuner_result result;
@@ -44,6 +44,8 @@ static enum assay_status run_tuner(const struct maker_request *r, const char *fi
   snprintf(run, sizeof run, "%.800s, tuning", r->maker_run);
   if (nth > 1)
     snprintf(run + strlen(run), sizeof run - strlen(run), " %d", nth);
+  if (first > 1)
+    snprintf(run + strlen(run), sizeof run - strlen(run), ", seed %llu", (unsigned long long)first);
   const struct tuner_options o = {.store = r->store,
                                   .run = run,
                                   .task_name = r->task_name,

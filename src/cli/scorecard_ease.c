@@ -37,15 +37,25 @@ static bool count_trial(void *arg, const struct store_trial *t) {
   return true;
 }
 
+// Whether the search of an earlier shape is in the same run as the nth's.
+static bool is_counted(const struct side *s, int maker, size_t nth) {
+  for (size_t i = 0; i < nth; i++)
+    if (s->shapes[i].results[maker].seed == s->shapes[nth].results[maker].seed)
+      return true;
+  return false;
+}
+
 struct scorecard_ease scorecard_ease_of(const struct side *s, int maker) {
   struct scorecard_ease e = {0};
   struct trials t = {.side = s};
   struct assay_error ignored = {0};
   char run[SIDE_RUN_BYTES];
-  side_tuning_run_of(s, maker, run);
-  (void)store_each_trial(s->store, run, count_trial, &t, &ignored);
   for (size_t i = 0; i < s->n; i++) {
     const struct side_result *r = &s->shapes[i].results[maker];
+    if (!is_counted(s, maker, i)) {
+      side_tuning_run_of(s, maker, r->seed, run);
+      (void)store_each_trial(s->store, run, count_trial, &t, &ignored);
+    }
     e.refused += r->asked && r->refusal && !r->not_judged;
     e.failed += r->asked && !r->refusal && r->reason != ASSAY_REASON_PASS;
   }

@@ -149,8 +149,10 @@ void side_run_of(const struct side *s, int maker, char run[SIDE_RUN_BYTES]) {
   snprintf(run, SIDE_RUN_BYTES, "%.400s, %.400s", s->run, s->makers[maker].name);
 }
 
-void side_tuning_run_of(const struct side *s, int maker, char run[SIDE_RUN_BYTES]) {
+void side_tuning_run_of(const struct side *s, int maker, uint64_t seed, char run[SIDE_RUN_BYTES]) {
   snprintf(run, SIDE_RUN_BYTES, "%.400s, %.400s, tuning", s->run, s->makers[maker].name);
+  if (!s->makers[maker].maker->log && seed > 1)
+    snprintf(run + strlen(run), SIDE_RUN_BYTES - strlen(run), ", seed %llu", (unsigned long long)seed);
 }
 
 // Judges the candidate, unless the store has its verdict, and reads that.
@@ -202,6 +204,7 @@ static void ask(struct side *s, int m, const char *task_path, struct side_shape 
                                         .stop = &s->interrupt.stop};
   *r = no_result;
   r->asked = true;
+  r->seed = s->judging.options.seed;
   enum assay_status status = s->makers[m].maker->yield(&request, &c, &why);
   r->making_s = c.making_s;
   if (!status && c.refusal[0]) {

@@ -22,6 +22,7 @@ struct side_result {
   double low_ns, high_ns;   // the time's interval
   double called_ns;         // with the host's part of launching; NaN: not known
   double making_s;
+  uint64_t seed;             // of its search, where the program itself tunes; 0: 1
   bool making_unknown;       // what the store has is without what the maker printed of it
   const char *device_name;   // "NVIDIA H200, driver 580.95"; NULL or "": not known
   bool unstable, not_ranked; // not_ranked: no GPU's time
@@ -59,8 +60,8 @@ struct side {
 // The run of a maker's verdicts.
 enum { SIDE_RUN_BYTES = 1024 };
 void side_run_of(const struct side *s, int maker, char run[SIDE_RUN_BYTES]);
-// The run of what its tuning tried.
-void side_tuning_run_of(const struct side *s, int maker, char run[SIDE_RUN_BYTES]);
+// The run of what its tuning tried. `seed`: of the search, where the program itself tunes; 0 and 1 are the same one.
+void side_tuning_run_of(const struct side *s, int maker, uint64_t seed, char run[SIDE_RUN_BYTES]);
 
 // Fills the maker's result of the shape from a verdict of the store; what its tuner printed becomes trials
 // (side_read.c).

@@ -73,7 +73,7 @@ static double take_log(struct side *s, int m, const struct side_shape *shape, co
   const char *head = strcmp(format, "helion") == 0 ? tune_log_helion_head(text) : text;
   if (!head)
     return 0;
-  side_tuning_run_of(s, m, run);
+  side_tuning_run_of(s, m, 0, run);
   snprintf(about_file, sizeof about_file, "%.200s", s->makers[m].name);
   const struct tune_log_about about = {
       .run = run, .task = shape->task, .workload = shape->workload, .device = reading->device, .file = about_file};
@@ -109,6 +109,7 @@ struct newest {
   const struct side *s;
   const struct side_shape *shape;
   int64_t id;
+  uint64_t seed;
   char device[64], candidate[4096];
 };
 
@@ -119,6 +120,7 @@ static bool take_newest(void *arg, const struct store_verdict *v) {
       strcmp(v->workload, n->shape->workload) != 0 || (device && strcmp(v->device, device) != 0))
     return true;
   n->id = v->id;
+  n->seed = v->seed;
   snprintf(n->device, sizeof n->device, "%.60s", v->device);
   snprintf(n->candidate, sizeof n->candidate, "%.4000s", v->candidate);
   return true;
@@ -156,8 +158,12 @@ enum assay_status side_read_newest(struct side *s, int m, struct side_shape *sha
     return ASSAY_OK;
   }
   shape->device = arena_strdup(&s->arena, n.device);
-  side_tuning_run_of(s, m, run);
+  side_tuning_run_of(s, m, n.seed, run); // a seed that was given is both the verdict's and the search's
   status = store_each_trial(s->store, run, take_spent, &spent, err);
+  r->seed = spent.end_ns > 0 && n.seed > 1 ? n.seed : 0;
+  side_tuning_run_of(s, m, 0, run);
+  if (!status && !r->seed)
+    status = store_each_trial(s->store, run, take_spent, &spent, err);
   const double spent_s = (double)spent.end_ns / 1e9;
   const bool tuned = s->makers[m].maker->log == NULL; // by the program itself: the verdict's text has nothing of it
   r->making_s = tuned ? spent_s : 0;

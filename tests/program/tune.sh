@@ -175,6 +175,13 @@ expect 0 "are identical" diff -sq "$work/order.unseeded" "$work/order.first"
 expect 1 "differ" diff -sq "$work/order.first" "$work/order.second"
 echo "$(cat "$work/order.first") $(cat "$work/order.second")" >"$work/order.expected"
 expect 0 "are identical" diff -sq "$work/order.expected" "$work/order.both"
+# Two seeds under one name, as the default is one: each search is a run of its own.
+for seed in 1 2 1; do
+  "$assay" compare $task --with "tune:$work/few.c" --workload ragged1 --threads 2 --no-probes --checks 1 --seed $seed --run seeds >"$work/seeds.$seed" 2>&1
+  expect 0 "few.c +1 of 1 .* [0-9.]+$" cat "$work/seeds.$seed"
+done
+expect 0 "^\('seeds, .*, tuning', 6\) \('seeds, .*, tuning, seed 2', 6\)$" \
+  sqlite "$ASSAY_STORE" "SELECT run, count(*) FROM trial WHERE run LIKE 'seeds,%' GROUP BY run ORDER BY run"
 # The finalists' inputs do not, or a kernel could be made for them: their seeds are never the search's.
 for run in one three; do sqlite "$ASSAY_STORE" "SELECT seed FROM verdict WHERE run = ? LIMIT 1" $run >"$work/seed.$run"; done
 "${tune[@]}" --trials 4 --run again --parallel 2 >/dev/null 2>&1
