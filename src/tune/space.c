@@ -11,6 +11,7 @@
 #include "base/remark.h"
 #include "base/rng.h"
 #include "toolchain/directive/directive.h"
+#include "tune/python.h"
 
 // A directive of the tuner's: its verb's line or lines (a backslash at the end goes on in the next comment).
 struct line {
@@ -263,36 +264,6 @@ static bool defines_macro(const char *p, const char *stop, const char *name) {
   return (size_t)(stop - at) >= n && memcmp(at, name, n) == 0 && (at + n == stop || !is_word_char(at[n]));
 }
 
-// One target of an assignment in Python ("NAME", "(NAME", "*NAME)"), and what follows it; NULL: it is none.
-static const char *target(const char *at, const char *stop, const char *name, bool *found) {
-  while (at < stop && memchr(" \t(,*)", *at, 6))
-    at++;
-  const char *word = at;
-  while (at < stop && is_word_char(*at))
-    at++;
-  *found |= (size_t)(at - word) == strlen(name) && memcmp(word, name, (size_t)(at - word)) == 0;
-  const char *after = skip_blanks(at, stop);
-  return at == word ? NULL : after < stop && *after == ')' ? skip_blanks(after + 1, stop) : after;
-}
-
-// Whether the line of Python is "NAME = ", "NAME: int = ", "A, NAME = " or "A = NAME = ", at the margin.
-static bool assigns(const char *p, const char *stop, const char *name) {
-  bool found = false;
-  if (p < stop && (*p == ' ' || *p == '\t'))
-    return false;
-  for (const char *at = p; (at = target(at, stop, name, &found)) && at < stop;) {
-    bool gives = *at == '=' && stop - at > 1 && at[1] != '=';
-    if (found && *at == ':')
-      return memchr(at, '=', (size_t)(stop - at)) != NULL;
-    if (gives && found)
-      return true;
-    if (!gives && *at != ',')
-      return false;
-    at++;
-  }
-  return false;
-}
-
 // Whether "assay:" at `at` follows a comment's mark or begins the line. Quoted it is what somebody writes about it.
 static bool is_marked(const char *p, const char *at) {
   bool marked = false;
@@ -306,31 +277,86 @@ static bool starts_any_case(const char *p, const char *stop, const char *with) {
   return (size_t)(stop - p) >= strlen(with) && strncasecmp(p, with, strlen(with)) == 0;
 }
 
+// Whether there is something in it that a constraint is made of.
+static bool compares(const char *p, const char *stop) {
+  while (p < stop && !memchr("<>=!%&|", *p, 7))
+    p++;
+  return p < stop;
+}
+
+// A name and values, or what is likely to be meant for these: "B 4,8", "B: 4 8", "(B, fast, slow)", "B fast".
+static bool names_values(const char *p, const char *stop) {
+  while (p < stop && memchr(" \t:(=", *p, 5))
+    p++;
+  size_t n = word_length(p, stop);
+  if (!is_name(p, n))
+    return false;
+  for (p += n; p < stop && memchr(" \t:,(=[{", *p, 8);)
+    p++;
+  n = value_length(p, stop);
+  if (n == 0)
+    return false;
+  const char *after = skip_blanks(p + n, stop);
+  return memchr("-.0123456789\"'", *p, 14) || after == stop || memchr(",;*)\r", *after, 5);
+}
+
+// "tune B 4,8", "Tunes B 4", "constraint A < 2": one of the verbs, and what it is to be about. "tuned by hand", "tune
+// this by hand" are sentences.
+static bool is_nearly(const char *verb, const char *stop) {
+  static const char *const verbs[] = {"tune", "tunes", "constraint", "constraints"};
+  const char *rest = verb;
+  while (rest < stop && isalpha((unsigned char)*rest))
+    rest++;
+  bool any = false;
+  for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+    any |= (size_t)(rest - verb) == strlen(verbs[i]) && starts_any_case(verb, stop, verbs[i]);
+  return any && (tolower((unsigned char)*verb) == 'c' ? compares(rest, stop) : names_values(rest, stop));
+}
+
 // Whether a line looks like one of the tuner's and is none: behind code, in /* */, "Assay: Tune", "assay: constraints".
 static bool is_near_miss(const char *p, const char *stop) {
   static const char word[] = "assay:";
   for (const char *at = p; at < stop; at++) {
     if (!starts_any_case(at, stop, word) || !is_marked(p, at))
       continue;
-    const char *verb = skip_blanks(at + sizeof word - 1, stop), *rest = verb;
-    while (rest < stop && isalpha((unsigned char)*rest))
-      rest++;
-    rest = skip_blanks(rest, stop);
-    if ((starts_any_case(verb, stop, "tun") || starts_any_case(verb, stop, "constr")) && rest < stop && *rest != '\r')
+    if (is_nearly(skip_blanks(at + sizeof word - 1, stop), stop))
       return true;
   }
   return false;
 }
 
+static enum assay_status fixed(const char *file, int line, const struct tune_parameter *p, struct assay_error *err) {
+  return error_set(err, ASSAY_ERR_SYNTAX, "%s:%d: %s has this value whatever the tuner chooses: %s", file, line,
+                   p->name,
+                   p->python ? "put the line above the one that declares it" : "put `#ifndef` and `#endif` around it");
+}
+
 // Refuses a definition of the file's own below the parameter's line that always holds: all configurations would be one.
-static enum assay_status check_definition(const char *file, int line, const char *p, const char *stop, bool python,
+static enum assay_status check_definition(const char *file, int line, const char *p, const char *stop,
                                           const struct tune_space *s, struct assay_error *err) {
   for (int i = 0; i < s->n; i++)
-    if ((python ? assigns : defines_macro)(p, stop, s->parameters[i].name))
-      return error_set(err, ASSAY_ERR_SYNTAX, "%s:%d: %s has this value whatever the tuner chooses: %s", file, line,
-                       s->parameters[i].name,
-                       python ? "put the line above the one that declares it" : "put `#ifndef` and `#endif` around it");
+    if (!s->parameters[i].python && defines_macro(p, stop, s->parameters[i].name))
+      return fixed(file, line, &s->parameters[i], err);
   return ASSAY_OK;
+}
+
+// The same of the statements of Python at p, which is no line within one; *next: where the line after them begins.
+static enum assay_status check_statements(const char *file, int line, const char *p, const char *end,
+                                          const struct tune_space *s, const char **next, struct assay_error *err) {
+  bool always = p < end && *p != ' ' && *p != '\t' && !python_is_compound(p, end);
+  for (;;) {
+    const char *stop = python_statement_end(p, end);
+    for (int i = 0; i < s->n && always; i++)
+      if (s->parameters[i].python && python_assigns(p, stop, s->parameters[i].name))
+        return fixed(file, line, &s->parameters[i], err);
+    if (stop == end || *stop == '\n') {
+      *next = stop == end ? end : stop + 1;
+      return ASSAY_OK;
+    }
+    for (; p < stop; p++)
+      line += *p == '\n';
+    p = skip_blanks(stop + 1, end);
+  }
 }
 
 // What a line that is none of the tuner's must not be. `python`: the parameters above are Python's.
@@ -378,14 +404,18 @@ enum assay_status tune_space_read(const char *file, const char *source, size_t n
   const char *end = source + n;
   struct line l = {0};
   int number = 1, depth = 0;
+  const char *statement = past_mark(source, end); // the next of Python's
   *out = (struct tune_space){.size = 1};
   for (const char *p = past_mark(source, end); p < end && !status;) {
     const char *stop = line_end(p, end);
+    if (p >= statement)
+      status = check_statements(file, number, p, end, out, &statement, err);
     bool tune = is_line_of(p, end, "tune", &l), constraint = !tune && is_line_of(p, end, "constraint", &l);
     int lines = tune || constraint ? l.lines : 1;
     if (tune || constraint) {
       stop = l.end;
-      status = join(&l, end, arena, err);
+      if (!status)
+        status = join(&l, end, arena, err);
       if (!status && tune && l.python && (*p == ' ' || *p == '\t'))
         status = error_set(err, ASSAY_ERR_SYNTAX,
                            "%s:%d: a parameter becomes a global variable: its line has to begin at the margin", file,
@@ -393,10 +423,10 @@ enum assay_status tune_space_read(const char *file, const char *source, size_t n
       if (!status)
         status = tune ? read_parameter(&l, number, file, arena, out, err)
                       : read_constraint(&l, number, file, arena, out, err);
-    } else {
+    } else if (!status) {
       status = check_other(file, number, p, stop, out->n > 0 && l.python, err);
       if (!status && depth <= 0)
-        status = check_definition(file, number, p, stop, l.python, out, err);
+        status = check_definition(file, number, p, stop, out, err);
     }
     depth += l.python || lines > 1 ? 0 : depth_of(p, stop);
     number += lines;

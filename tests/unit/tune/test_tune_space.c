@@ -121,13 +121,18 @@ static void refuses_definitions(void **state) {
           "k.c:2: A has this value whatever the tuner chooses");
   refused("// assay: tune A 1,2\n#if X\n#endif\n # define A(x) x\n", ASSAY_ERR_SYNTAX, "k.c:4: A has this value");
   refused("# assay: tune A 1,2\nA = 3\n", ASSAY_ERR_SYNTAX, "put the line above the one that declares it");
-  static const char *const again[] = {"A: int = 3\n", "A, B = 3, 4\n", "B, A = 3, 4\n",  "(B, A) = 3, 4\n",
-                                      "B = A = 3\n",  "A = B = 3\n",   "*B, A = 3, 4\n", "A: 'x' = 3\r\n"};
+  static const char *const again[] = {
+      "A: int = 3\n", "A, B = 3, 4\n",    "B, A = 3, 4\n",   "(B, A) = 3, 4\n", "B = A = 3\n",
+      "A = B = 3\n",  "*B, A = 3, 4\n",   "A: 'x' = 3\r\n",  "B = 1; A = 3\n",  "B: int = ';#'; A = 3\n",
+      "A \\\n = 3\n", "(A,\nB) = 3, 4\n", "[A, B] = 3, 4\n", "A = '''\n'''\n",  "A = (\n3)\n"};
   for (size_t i = 0; i < sizeof again / sizeof *again; i++) {
     char text[100];
     snprintf(text, sizeof text, "# assay: tune A 1,2\n%s", again[i]);
     refused(text, ASSAY_ERR_SYNTAX, "k.c:2: A has this value whatever the tuner chooses");
   }
+  refused("# assay: tune A 1,2\nB = ')'\nC = f('''\nA = 1\n''')\nA = 3\n", ASSAY_ERR_SYNTAX,
+          "k.c:6: A has this value whatever the tuner chooses");
+  refused("# assay: tune A 1,2\nB = f(\n); A = 3\n", ASSAY_ERR_SYNTAX, "k.c:3: A has this value");
   refused("# assay: tune A 1,2\nfrom __future__ import annotations\n", ASSAY_ERR_SYNTAX,
           "k.c:2: this line has to stand above the parameters");
   refused("def f():\n  # assay: tune A 1,2\n", ASSAY_ERR_SYNTAX, "k.c:2: a parameter becomes a global variable");
@@ -138,7 +143,13 @@ static void refuses_definitions(void **state) {
                                       "#define A 1\n// assay: tune A 1,2\n",
                                       "// assay: tune A 1,2\n#define AB 1\n#define B A\nint A = 3;\n",
                                       "A = 3\n# assay: tune A 1,2\n",
-                                      "# assay: tune A 1,2\nif A == 1:\n  A = 2\nA == 3\nAB = 3\n"};
+                                      "# assay: tune A 1,2\nif A == 1:\n  A = 2\nA == 3\nAB = 3\n",
+                                      "# assay: tune A 1,2\nB = dict(\nA=64,\n)\n",
+                                      "# assay: tune A 1,2\nB = dict(  # the (default\nA=64,\n)\n",
+                                      "# assay: tune A 1,2\ndef f():\n  \"\"\"Of \\\"\"\" it's\n"
+                                      "A: rows (default = 64)\nA = 3\n  \"\"\"\n",
+                                      "# assay: tune A 1,2\nB = f(1, \\\nA=3)\nB = 'A = 3; A = 4' \\\n'x'\n",
+                                      "# assay: tune A 1,2\nif B: C = 1; A = 3\nA: int; B = 3\n"};
   for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
     struct arena a = {0};
     assert_int_equal(space_of(right[i], &a).size, 2);
@@ -157,6 +168,13 @@ static void refuses_near_misses(void **state) {
                                       "// ASSAY: TUNE B 4,8\n",
                                       "// assay: tunes B 4,8\n",
                                       "// assay: constraints A < 2\n",
+                                      "// assay: constraint(A < 2)\n",
+                                      "// assay: Constraint A % 2 == 0\n",
+                                      "// assay: tune: B 4,8\n",
+                                      "int x; // assay: tune B 4 8\n",
+                                      "int x; // assay: tune B fast,slow\n",
+                                      "int x; // assay: tune B fast\n",
+                                      "// assay: tunes(B, 4)\n",
                                       "/// assay: tune B 4,8\n",
                                       "B = 4  # assay: tune B 4,8\n"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -165,9 +183,16 @@ static void refuses_near_misses(void **state) {
     refused(text, ASSAY_ERR_SYNTAX, "this looks like a line for the tuner, and is none");
     refused(wrong[i], ASSAY_ERR_SYNTAX, "as a line of its own");
   }
-  static const char *const right[] = {"// see assay: tune lines\n", "// what `// assay: tune B 4,8` means\n",
-                                      "// assay: task x/y\n",       "x = \"// assay: tune B 4\"\n",
-                                      "// assay: tune\n",           "// assay: tuned\n"};
+  static const char *const right[] = {"// see assay: tune lines\n",
+                                      "// what `// assay: tune B 4,8` means\n",
+                                      "// assay: task x/y\n",
+                                      "x = \"// assay: tune B 4\"\n",
+                                      "// assay: tune\n",
+                                      "// assay: tuned\n",
+                                      "// assay: tuned by hand on an H100, 3.2 us\n",
+                                      "int x; // assay: tune this one by hand, 3 times\n",
+                                      "// assay: tuning is of no use here\n",
+                                      "// assay: constraints are in the table above\n"};
   for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
     char text[200];
     struct arena a = {0};
