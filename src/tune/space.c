@@ -617,9 +617,34 @@ static bool has_directive(const char *source, const char *end, const char *word,
   return false;
 }
 
+static bool has_word(const char *p, const char *stop, const char *word) {
+  const size_t n = strlen(word);
+  for (const char *at = p; (size_t)(stop - at) >= n; at++)
+    if (memcmp(at, word, n) == 0 && (at == p || !is_word_char(at[-1])) && (at + n == stop || !is_word_char(at[n])))
+      return true;
+  return false;
+}
+
+// Whether the file itself defines the name anew below the parameter's line, under a condition that does not ask for the
+// name: another architecture's value, say, which is then meant.
+static bool redefines(const char *source, const char *end, const struct tune_parameter *parameter) {
+  int number = 1, depth = 0, asked = 0; // asked: at which depth a condition names it
+  for (const char *p = source; p < end; p = line_end(p, end) + 1, number++) {
+    const char *stop = line_end(p, end);
+    const int change = depth_of(p, stop);
+    asked = change < 0 && depth == asked ? 0 : asked;
+    depth += change;
+    if (change > 0 && !asked && has_word(p, stop, parameter->name))
+      asked = depth;
+    if (number > parameter->line && !asked && defines_macro(p, stop, parameter->name))
+      return true;
+  }
+  return false;
+}
+
 // A header that is included below may have a macro of a parameter's name, and a system's replaces it without a word:
 // all configurations would be one. Whole numbers can be asked what they are at the file's end; a file that undefines
-// the name itself knows what it does.
+// the name itself, or defines it anew under a condition, knows what it does.
 static void put_guard(const struct tune_space *s, const char *source, const char *end, const char *const *values,
                       struct buf *out) {
   char number[NUMBER_BYTES];
@@ -629,7 +654,7 @@ static void put_guard(const struct tune_space *s, const char *source, const char
   for (int i = 0; i < s->n; i++) {
     const char *name = s->parameters[i].name;
     if (s->parameters[i].python || !number_of(values[i], number) || !is_integer(number) ||
-        has_directive(source, end, "undef", name))
+        has_directive(source, end, "undef", name) || redefines(source, end, &s->parameters[i]))
       continue;
     if (!any && out->len && out->data[out->len - 1] != '\n')
       buf_puts(out, "\n");

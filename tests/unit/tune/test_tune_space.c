@@ -345,6 +345,14 @@ static void guards(void **state) {
   s = space_of("// assay: tune A 1,2\nint x;\n", &a);
   tune_space_source(&s, "// assay: tune A 1,2\nint x;\n", 28, (const char *const[]){"2"}, &out);
   assert_null(strstr(buf_str(&out), "#if"));
+  // What the file gives another value under a condition is not asked; what it guards with #ifndef is.
+  static const char again[] =
+      "#define B 8\n// assay: tune A 1,2\n// assay: tune B 4,8\n#include <x.h>\n#if __CUDA_ARCH__ < 900\n#define A 2\n"
+      "#endif\n#ifndef B\n#if 1\n#define B 4\n#endif\n#endif\n";
+  buf_clear(&out);
+  s = space_of(again, &a);
+  tune_space_source(&s, again, sizeof again - 1, (const char *const[]){"1", "8"}, &out);
+  assert_non_null(strstr(buf_str(&out), "#endif\n#if B != 8\n#error"));
   buf_release(&out);
   arena_release(&a);
 }
