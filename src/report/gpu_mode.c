@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/gpu_mode.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,11 +156,19 @@ static const struct found *find_case(const struct submission *s, const struct ta
   return f;
 }
 
-// Whether one of the problem's tests shows what was found there, or, where there are `n_tests` of them, a benchmark.
-static bool is_shown(const struct submission *s, const struct task *t, const struct found *f, int n_tests) {
+static bool has_cases(const struct task *t, const char *list) {
+  const char *text = model_property(&t->model, list);
+  json_t *cases = text ? json_loads(text, 0, NULL) : NULL;
+  bool any = json_array_size(cases) > 0;
+  json_decref(cases);
+  return any;
+}
+
+// Whether one of the problem's tests shows what was found there, or a benchmark, where these show (`benchmarks_too`).
+static bool is_shown(const struct submission *s, const struct task *t, const struct found *f, bool benchmarks_too) {
   static const char *const lists[] = {"gpu_mode.tests", "gpu_mode.benchmarks"};
   bool shown = false;
-  for (int i = 0; i < (n_tests > 0 ? 2 : 1) && !shown; i++) {
+  for (int i = 0; i < (benchmarks_too ? 2 : 1) && !shown; i++) {
     const char *text = model_property(&t->model, lists[i]);
     json_t *cases = text ? json_loads(text, 0, NULL) : NULL, *row;
     size_t k;
@@ -173,10 +182,11 @@ static bool is_shown(const struct submission *s, const struct task *t, const str
 
 // A failure at sizes that the problem does not have is one all the same: nothing may say that all tests pass.
 static int put_other_failures(const struct submission *s, const struct task *t, int n, json_t *result) {
-  const int n_tests = n;
+  // A benchmark of a problem that has tests, of which none was judged, shows to nobody who asks for these.
+  const bool benchmarks_too = n > 0 || !has_cases(t, "gpu_mode.tests");
   for (size_t k = 0; k < s->n; k++) {
     const struct found *f = &s->cases[k];
-    if (f->passed || is_shown(s, t, f, n_tests))
+    if (f->passed || is_shown(s, t, f, benchmarks_too))
       continue;
     put(result, "test", n, "spec", json_sprintf("workload: %s", f->workload));
     put(result, "test", n, "status", json_string("fail"));
@@ -250,20 +260,50 @@ static json_t *run_of(const struct submission *s, json_t *result, bool passed) {
                    "compilation", "run", run, "profile");
 }
 
+// FOLDER/PROBLEM/SUBMISSION.json
+static enum assay_status path_of(const struct submission *s, const struct task *t, const char *folder, struct buf *path,
+                                 struct assay_error *err) {
+  const char *slash = strrchr(s->candidate, '/'), *problem = strrchr(t->name, '/');
+  buf_printf(path, "%s/", folder);
+  flashinfer_file_name(problem ? problem + 1 : t->name, path);
+  buf_puts(path, "/");
+  flashinfer_file_name(slash ? slash + 1 : s->candidate, path);
+  buf_puts(path, ".json");
+  return buf_status(path, err);
+}
+
+// An earlier export's file says what no longer holds.
+static enum assay_status remove_old(const char *path, struct assay_error *err) {
+  return remove(path) == 0 || errno == ENOENT || errno == ENOTDIR
+             ? ASSAY_OK
+             : error_set(err, ASSAY_ERR_IO, "%s: an earlier export's file cannot be removed: %s", path,
+                         strerror(errno));
+}
+
 static enum assay_status write_submission(const struct submission *s, const struct task *t, const char *folder,
                                           struct gpu_mode_export *out, struct assay_error *err) {
   bool right, fast;
   int n_tested, n_timed;
   json_t *tested = result_of(s, t, false, out, &right, &n_tested);
   json_t *timed = result_of(s, t, true, out, &fast, &n_timed);
-  if (n_tested == 0) { // "all of none pass" would be read as a pass
+  struct buf path = {0};
+  enum assay_status status = path_of(s, t, folder, &path, err);
+  // "All of none pass" would be read as a pass. Where the problem has no tests, its benchmarks are all that there is.
+  if (status || (n_tested == 0 && (n_timed == 0 || has_cases(t, "gpu_mode.tests")))) {
     out->untested++;
     json_decref(tested);
     json_decref(timed);
-    return ASSAY_OK;
+    if (!status)
+      status = remove_old(buf_str(&path), err);
+    buf_release(&path);
+    return status;
   }
   out->cases += n_tested + n_timed;
-  json_t *runs = json_pack("{s:o}", "test", run_of(s, tested, right));
+  json_t *runs = json_object();
+  if (n_tested > 0)
+    json_object_set_new(runs, "test", run_of(s, tested, right));
+  else
+    json_decref(tested);
   if (n_timed > 0)
     json_object_set_new(runs, "benchmark", run_of(s, timed, fast));
   else
@@ -272,19 +312,10 @@ static enum assay_status write_submission(const struct submission *s, const stru
                            "system", "gpu", s->device, "device_count", 1, "cpu", "", "runtime", "", "platform", "",
                            "torch", "", "hostname", "", "runs", runs);
   char *dump = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
-  const char *slash = strrchr(s->candidate, '/'), *name = slash ? slash + 1 : s->candidate;
-  const char *problem = strrchr(t->name, '/');
-  struct buf path = {0};
-  buf_printf(&path, "%s/", folder);
-  flashinfer_file_name(problem ? problem + 1 : t->name, &path);
-  enum assay_status status = dump ? buf_status(&path, err) : error_nomem(err, "the results");
-  if (!status)
-    status = file_make_folders(buf_str(&path), err);
-  buf_puts(&path, "/");
-  flashinfer_file_name(name, &path);
-  buf_puts(&path, ".json");
-  if (!status)
-    status = buf_status(&path, err);
+  char *end = strrchr(path.data, '/');
+  *end = '\0';
+  status = dump ? file_make_folders(path.data, err) : error_nomem(err, "the results");
+  *end = '/';
   if (!status)
     status = file_write(buf_str(&path), dump, strlen(dump), err);
   out->submissions += !status;
@@ -306,7 +337,8 @@ enum assay_status gpu_mode_write_run(struct store *s, const char *run, const str
     status = store_no_run(s, run, err);
   for (size_t i = 0; i < w.n && !status; i++) {
     const struct task_file *p = task_files_find(places, w.all[i].task);
-    if (p && p->task && model_property(&p->task->model, "gpu_mode.tests"))
+    if (p && p->task &&
+        (model_property(&p->task->model, "gpu_mode.tests") || model_property(&p->task->model, "gpu_mode.benchmarks")))
       status = write_submission(&w.all[i], p->task, folder, out, err);
     else
       out->without_place += (int)w.all[i].n;

@@ -12,12 +12,13 @@
 struct gpu_mode_export {
   int submissions, cases;
   int unjudged;      // cases at whose workload the submission was not judged: left out
-  int untested;      // submissions without any: no file says that they pass
+  int untested;      // submissions judged at no test, or at nothing, if the problem has none: they have no file
   int without_place; // verdicts whose task's file is not found, or is not made of a problem
 };
 
 // FOLDER/PROBLEM/SUBMISSION.json of the run's verdicts, of each task, candidate and workload the newest. What failed at
-// a workload that is none of the problem's cases is a case of its own, "workload: small".
+// a workload that is none of the problem's cases is a case of its own, "workload: small". A problem without tests has
+// no run "test". The file of an earlier export is removed where a submission has none now.
 // ASSAY_ERR_NOT_FOUND: no such run.
 enum assay_status gpu_mode_write_run(struct store *s, const char *run, const struct task_files_where *where,
                                      const char *folder, struct gpu_mode_export *out, struct assay_error *err);

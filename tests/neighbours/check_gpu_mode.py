@@ -7,6 +7,7 @@
 import json
 import os
 import pathlib
+import re
 import sys
 import tempfile
 
@@ -197,6 +198,9 @@ def results(out):
     judged_elsewhere = ("--device", "cpu", "--run", "elsewhere", "--no-probes", "--checks", "1", "--no-timing")
     for name in ("unfolded", "short"):
         assay("bench", "gpu_mode", "--from", out / "kernels", "--only", f"{name}.py", "--workload", "small", *judged_elsewhere)
+    # What an earlier export said of it is taken away.
+    (out / "elsewhere/window").mkdir(parents=True)
+    (out / "elsewhere/window/unfolded.py.json").write_text("{}")
     said = assay("export", "elsewhere", "--format", "gpu-mode", "--to", out / "elsewhere")
     has("1 submissions, ", said)
     has("1 submissions have no file: none was judged at the sizes of a test", said)
@@ -204,6 +208,26 @@ def results(out):
     runs = json.loads((out / "elsewhere/window/short.py.json").read_text())["runs"]
     assert not runs["test"]["run"]["passed"] and runs["test"]["run"]["result"]["test-count"] == "1", runs
     assert runs["test"]["run"]["result"]["test.0.spec"] == "workload: small" and runs["test"]["run"]["result"]["check"] == "fail", runs
+    counts = json.loads(assay("export", "elsewhere", "--format", "gpu-mode", "--to", out / "elsewhere", "--json"))
+    assert counts["schema"] == "assay/export_submissions/1" and counts["untested"] == 1 and counts["submissions"] == 1, counts
+    schema = json.loads((pathlib.Path(__file__).parents[2] / "docs/assay.schema.json").read_text())["$defs"]["exported_submissions"]
+    assert set(counts) == set(schema["properties"]) == set(schema["required"]), (counts, schema)
+    without_tests(out)
+
+
+def without_tests(out):
+    """A problem that has benchmarks alone: these are what passes or fails, and no test is made up."""
+    path = out / "window.onnxtxt"
+    kept = path.read_text()
+    path.write_text(re.sub(r'("gpu_mode.tests" *: *")[^\n]*?\](",?)', r"\1[]\2", kept))
+    assert properties(path)["gpu_mode.tests"] == "[]", properties(path)
+    assay("export", "ours", "--format", "gpu-mode", "--to", out / "benchmarks")
+    path.write_text(kept)
+    runs = {name: json.loads((out / f"benchmarks/window/{name}.py.json").read_text())["runs"] for name in ("unfolded", "short")}
+    assert set(runs["unfolded"]) == {"benchmark"} and runs["unfolded"]["benchmark"]["run"]["passed"], runs["unfolded"]
+    assert not runs["short"]["benchmark"]["run"]["passed"], runs["short"]
+    failed = runs["short"]["test"]["run"]["result"]  # at the sizes of what were tests
+    assert not [v for k, v in failed.items() if k.endswith(".spec") and ("full" in v or "benchmark" in v)], failed
 
 
 def main():
