@@ -64,14 +64,15 @@ static enum assay_status begin(struct reading *g, const char *text, struct assay
   return ASSAY_OK;
 }
 
-// One that ran has no time here. The end of the tuning is all that is known of when.
-static enum assay_status put_begun(struct reading *g, const struct begun *b, struct assay_error *err) {
+// One that ran has no time here, and `without` says why. The end of the tuning is all that is known of when.
+static enum assay_status put_begun(struct reading *g, const struct begun *b, const char *without,
+                                   struct assay_error *err) {
   struct store_trial t = tune_log_trial(g->r, "triton");
   t.status = !b->why                             ? STORE_TRIAL_FAILED
              : strstr(b->why, "out of resource") ? STORE_TRIAL_LAUNCH_ERROR
                                                  : STORE_TRIAL_COMPILE_ERROR;
   t.configuration = b->configuration;
-  t.detail = b->why ? b->why : "a configuration whose time the log does not have";
+  t.detail = b->why ? b->why : without;
   t.start_ns = (int64_t)((g->before_s + g->seconds) * 1e9);
   return tune_log_emit(g->r, &t, err);
 }
@@ -89,7 +90,7 @@ static enum assay_status end(struct reading *g, const char *chosen, struct assay
     else if (is_chosen)
       found = true;
     else
-      status = put_begun(g, &b, err);
+      status = put_begun(g, &b, "a configuration whose time the log does not have", err);
   }
   g->n = kept;
   struct store_trial t = tune_log_trial(g->r, "triton");
@@ -142,7 +143,8 @@ static enum assay_status put_rest(struct reading *g, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   g->seconds = 0;
   for (size_t i = 0; i < g->n && !status; i++)
-    status = put_begun(g, &g->begun[i], err);
+    status =
+        put_begun(g, &g->begun[i], "begun; the log ends before its tuning does, so nothing says that it failed", err);
   return status;
 }
 
