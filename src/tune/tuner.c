@@ -60,6 +60,13 @@ struct tuner {
   struct store_trial *trials;   // by number; at_ns 0: to be tried. Strings: configuration alone, the arena's
   int64_t spent_ns;             // of processes before this one, and of this one
   double best_ns, best_high_ns; // of the best so far; best_high_ns is known of this process's trials alone
+  bool ended;                   // with the last trial: what else the batch has compiled is dropped
+};
+
+// What compiling a batch took for each, and how many of it come after the one at hand.
+struct share {
+  int64_t compile_ns, cpu_ns;
+  int left;
 };
 
 static int64_t cpu_now_ns(void) {
@@ -280,8 +287,31 @@ static struct store_trial trial_of(const struct tuner *t, const struct work *w, 
                               .tuner_ns = NAN};
 }
 
-// Tests a configuration that has begun, and stores its trial. `compile_ns`: its share of the batch's compiling.
-static enum assay_status finish_work(struct tuner *t, struct work *w, int64_t compile_ns, int64_t compile_cpu_ns,
+static bool is_stopped(const struct tuner *t) {
+  return t->o->stop && atomic_load(t->o->stop);
+}
+
+static bool is_spent(const struct tuner *t, int64_t spent_ns) {
+  return t->o->budget_ns > 0 && spent_ns >= t->o->budget_ns;
+}
+
+static bool is_over(const struct tuner *t) {
+  return is_stopped(t) || is_spent(t, t->spent_ns);
+}
+
+// The trial's share of the batch's compiling; all that is left of it where the search ends with this trial.
+static void charge(struct tuner *t, struct store_trial *trial, const struct share *share) {
+  trial->compile_ns = share->compile_ns;
+  trial->cpu_ns += share->cpu_ns;
+  t->ended = is_stopped(t) || is_spent(t, trial->start_ns + trial->compile_ns + trial->bench_ns);
+  if (!t->ended)
+    return;
+  trial->compile_ns += share->left * share->compile_ns;
+  trial->cpu_ns += share->left * share->cpu_ns;
+}
+
+// Tests a configuration that has begun, and stores its trial.
+static enum assay_status finish_work(struct tuner *t, struct work *w, const struct share *share,
                                      struct assay_error *err) {
   struct assay_verdict v;
   char doubt[200] = "";
@@ -302,9 +332,9 @@ static enum assay_status finish_work(struct tuner *t, struct work *w, int64_t co
     describe_doubt(&v, &w->limits, doubt, sizeof doubt);
     trial.detail = doubt;
   }
-  trial.compile_ns = compile_ns;
   trial.bench_ns = clock_monotonic_ns() - start;
-  trial.cpu_ns = compile_cpu_ns + cpu_now_ns() - cpu;
+  trial.cpu_ns = cpu_now_ns() - cpu;
+  charge(t, &trial, share);
   if (v.reason == ASSAY_REASON_JUDGE_FAILED)
     status = error_set(err, ASSAY_ERR_ENVIRONMENT, "%s cannot be judged here: %s", w->name, v.detail);
   if (!status)
@@ -318,24 +348,19 @@ static enum assay_status finish_work(struct tuner *t, struct work *w, int64_t co
   return status;
 }
 
-static bool is_stopped(const struct tuner *t) {
-  return t->o->stop && atomic_load(t->o->stop);
-}
-
-static bool is_over(const struct tuner *t) {
-  return is_stopped(t) || (t->o->budget_ns > 0 && t->spent_ns >= t->o->budget_ns);
-}
-
 // Compiles the batch side by side, then times one after the other: nothing else runs while a kernel is timed. What is
-// compiled when the search is over is left for another time: each of them may wait for its limit.
+// compiled when the search is over is left for another time: each of them may wait for its limit. Its seconds are the
+// last trial's, or tuning would seem to cost less than it did.
 static enum assay_status run_batch(struct tuner *t, struct work *batch, int n, struct assay_error *err) {
   int64_t start = clock_monotonic_ns(), cpu = cpu_now_ns();
   begin_all(batch, n);
-  int64_t compiling = (clock_monotonic_ns() - start) / n, cpu_compiling = (cpu_now_ns() - cpu) / n;
+  struct share share = {(clock_monotonic_ns() - start) / n, (cpu_now_ns() - cpu) / n, 0};
   enum assay_status status = ASSAY_OK;
+  t->ended = is_stopped(t);
   for (int i = 0; i < n; i++) {
-    if (!status && !(i > 0 ? is_over(t) : is_stopped(t)))
-      status = finish_work(t, &batch[i], compiling, cpu_compiling, err);
+    share.left = n - 1 - i;
+    if (!status && !t->ended)
+      status = finish_work(t, &batch[i], &share, err);
     else
       assay_judge_drop(batch[i].job);
   }

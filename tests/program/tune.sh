@@ -225,6 +225,14 @@ grep -v '"reason":' "$work/one.jsonl" >"$work/bare.jsonl"
 expect 2 "the store has trials of a run named .one." "$assay" runs import "$work/bare.jsonl" --store "$work/other.sqlite"
 # A budget ends the search, in the middle of what was compiled at once; the finalists are judged all the same.
 expect 0 "^1 of 13 configurations were tried; with more --budget-seconds, as these are spent, the same command goes on" "${tune[@]}" --run short --budget-seconds 0.001 --parallel 4
+# What else was compiled and is dropped did cost its seconds: all of them are in the last trial.
+mkdir "$work/slow"
+for compiler in cc gcc clang; do
+  printf '#!/bin/sh\nsleep 1\nPATH=%s exec %s "$@"\n' "$PATH" "$(command -v $compiler || command -v cc)" >"$work/slow/$compiler"
+  chmod +x "$work/slow/$compiler"
+done
+expect 0 "^1 of 13 configurations were tried" env PATH="$work/slow:$PATH" "${tune[@]}" --run dropped --budget-seconds 0.001 --parallel 4
+expect 0 "^\(1, 1\)$" sqlite "$ASSAY_STORE" "SELECT count(*), min(compile_ns) >= 1000000000 FROM trial WHERE run = 'dropped'"
 # An interrupt says that nothing was judged in full, not that nothing is right.
 cat >"$work/many.c" <<END
 // assay: tune A $(seq -s, 1 60)
@@ -249,6 +257,7 @@ wait "$interrupted"
 expect 0 "^130$" echo $?
 expect 0 "interrupted before the fastest were judged in full; the same command goes on" cat "$work/many"
 expect 1 "^0$" grep -c "no configuration is right" "$work/many"
+expect 0 "press Ctrl-C again" cat "$work/many"
 expect 0 "^[01]$" sh -c "sed '1,/press Ctrl-C again/d' $work/many | awk '/^[0-9]+\/3600/ { n++ } END { print n + 0 }'"
 # OpenCL, where there is an implementation: launch lines follow the parameters.
 if "$assay" doctor | grep -q '^device opencl *ok'; then
