@@ -10,27 +10,29 @@ Each of the --gpus GPUs (default: all that CUDA_VISIBLE_DEVICES or nvidia-smi li
 that OUT.json lacks, and no more than have room in its memory (--memory GIB, that of the device) by what `assay tasks` reckons; no
 two are timed at once on a GPU. Sizes that take little (see CHEAP) come first, a task's together, then those that take long.
 
-A bench has processors of its own. Where the host answers, as factorizations by LAPACK, it has a half or a quarter of its GPU's
-part by the work, and the least comes first; all such together leave a quarter of them to benches that need them little, an
-eighth each. What failed beside others, as by memory that they had, or got no time, is judged once more with one bench a GPU, at
-the end.
+Where the host answers, as factorizations by LAPACK, a bench has processors of its own, a half, a quarter or an eighth of its
+GPU's part by the work, and the least comes first. As long as there are benches that need the host little, those with work on it
+leave them a quarter of the processors, at least two, to share, and a third of the --each benches, at least one. What failed
+beside others, as by memory that they had, or got no time, is judged once more with one bench a GPU, at the end.
 
 --seconds (540) ends the call: after that no task is begun, and the sizes at hand have a minute. OUT.json is written
-after every task. The same command goes on where OUT.json ends, on another machine of the same model too: what passed
-there is not judged again, nor what failed alone. Sizes that OTHER.json has, such as one of another model of GPU, come after
-all others with --after, and never with --but. --only takes the tasks with one of these parts in their names. --table prints
-what OUT.json holds, and judges nothing.
+after every task, and on Ctrl-C, which ends the call at once. The same command goes on where OUT.json ends, on another machine of
+the same model too: what passed there is not judged again, nor what failed alone. Sizes that OTHER.json has, such as one of
+another model of GPU, come after all others with --after, and never with --but. --only takes the tasks with one of these parts in
+their names. --table prints what OUT.json holds of what is asked for, and judges nothing.
 
 OUT.json: "columns" and "rows", a row a size, times in ns: cold median with its interval, hot, as called (from the first
 launch to the end, on an idle stream), floor; "seconds" are those of the judgement, all and by what it did (waited: for its turn
 on the GPU; timed: without what was verified in between). "calls" has command, date, commit, machine and seconds of every call,
-and what got no verdict there, with the seconds of its bench and why; "call" in a row is its index.
+how many benches were at once on a GPU if never --each (at_once), and the benches of which sizes got no row in that call
+(without_verdict): their seconds, and why for each such size. "call" in a row is its index.
 """
 import concurrent.futures
 import dataclasses
 import fnmatch
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -46,15 +48,21 @@ PHASES = {"judged": "total", "waited": "open", "recorded": "plan", "oracle": "or
           "verified": "verify"}  # of what a verdict says of its durations
 CHEAP = 1 << 27  # bytes, and a hundredth of the operations, of a size that takes no long time
 ALONE = "alone: "  # before the detail of what failed with the GPU to itself
-# Of these the host finds the answer, also next to a GPU (src/oracle/cuda/gpu_table.h).
-HOST_OPERATORS = {"Cholesky", "Det", "Eig", "Inverse", "LDL", "LU", "LowRank", "PseudoInverse", "QR", "SVD", "SlogDet", "Solve",
-                  "SolveTriangular", "SpectralRadius", "SymmetricPower"}
+# Of these the host finds the answer, also next to a GPU (gpu_host_eval in src/oracle/cuda/gpu_table.h). How much longer than with
+# LAPACK an operation and a byte take there: 2^24 draws of a binomial (512 MiB) take 25 s on two processors.
+LAPACK, LOOPS = (1, 1), (10, 3)
+HOST_OPERATORS = dict.fromkeys(["Cholesky", "Det", "Eig", "Inverse", "LDL", "LDLProduct", "LU", "LowRank", "PseudoInverse", "QR",
+                                "SVD", "SlogDet", "Solve", "SolveTriangular", "SpectralRadius", "SymmetricPower"], LAPACK)
+HOST_OPERATORS |= dict.fromkeys(["ChanceTests", "ConvInteger", "DFT", "SeededUniform"], LOOPS)
+HOST_OPERATORS |= dict.fromkeys(["BinomialPlace", "SeededBinomial"], (10, 80))
 # How often a judgement goes through the operations of such a size, and its bytes: passes of the declared draw, and ten timed
 # calls; with a check each of those has its passes, and products besides.
 TIMES, TIMES_CHECKED, TIMES_BYTES = 28, 200, 300
 HALF, QUARTER = 2e13, 1e12  # operations from which on a bench has so much of the processors
 FEW = 1e11  # operations up to which a size shares a bench with others of its task,
 TOGETHER = 1 / 8  # and part of the memory
+SHARED = 2  # processors that benches without work on the host have at least, for judge, runner and worker
+WORK_PASSED_BY = 4  # so many others with work on the host may overtake one that waits for processors
 MOST = 0.8  # part of the memory that a judgement is given beside others: what it takes is reckoned for the worst
 SMALL_BYTES = 4 * 2**30  # what a bench of cheap sizes takes
 
@@ -93,7 +101,25 @@ class Ladders:
                 passed_before = old.get("verdict") == "pass" and row["verdict"] == "judge_failed"
                 if not self.done(row["task"], row["workload"]) and not passed_before:
                     self.rows[row["task"], row["workload"]] = row
+            self.drop_noted(call)
             self.write()
+
+    def note(self, call, task, why, seconds):
+        """A bench of a call, and why sizes of it got no verdict ({workload: why})."""
+        with self.lock:
+            if why:
+                without = self.calls[call].setdefault("without_verdict", [])
+                without.append({"task": task, "seconds": round(seconds, 1), "why": why})
+
+    def drop_noted(self, call):
+        """Of what is noted, the sizes that got a row in the same call all the same, as by a later bench."""
+        noted = self.calls[call].pop("without_verdict", [])
+        for bench in noted:
+            rows = {w: self.rows.get((bench["task"], w), {}) for w in bench["why"]}
+            bench["why"] = {w: why for w, why in bench["why"].items() if rows[w].get("call") != call}
+        noted = [bench for bench in noted if bench["why"]]
+        if noted:
+            self.calls[call]["without_verdict"] = noted
 
     def write(self):
         self.calls[-1] |= {"seconds": round(time.monotonic() - self.begin), "passed": self.passed() - self.before}
@@ -126,14 +152,16 @@ class Sizes(dict):
 
 
 def sizes_of(shown, operators, pattern):
-    host, times = not HOST_OPERATORS.isdisjoint(operators), TIMES
+    host, times = [HOST_OPERATORS[name] for name in operators if name in HOST_OPERATORS], TIMES
     if "assay.check" in shown.get("onnx", ""):
         times = TIMES_CHECKED
     found = [w for w in shown["workloads"] if fnmatch.fnmatch(w["workload"], pattern)]
     amounts = {w["workload"]: (w.get("bytes") or 0, w.get("flops") or 0) for w in found}
     # A host has all the steps of a decomposition, which are not counted.
     costs = {name: (256 if host else 1) * size + flops / 100 for name, (size, flops) in amounts.items()}
-    return Sizes(costs, {name: (times * flops + TIMES_BYTES * size if host else 0) for name, (size, flops) in amounts.items()})
+    of_operation, of_byte = (max(weight) for weight in zip(*host, (0, 0)))
+    return Sizes(costs, {name: times * of_operation * flops + TIMES_BYTES * of_byte * size
+                         for name, (size, flops) in amounts.items()})
 
 
 def ladders_of(assay, suite, pattern, only):
@@ -194,57 +222,73 @@ def jobs_of(missing, ladders, bytes_of, memory):
 
 
 class Room(denominators.Memory):
-    """Jobs, and what of each GPU's memory and processors they leave."""
+    """Jobs, and what of each GPU's memory and processors they leave. each: benches at once on a GPU."""
 
-    def __init__(self, jobs, options):
+    def __init__(self, jobs, options, each):
         super().__init__(jobs, options.gpus, options.memory)
         cpus = sorted(os.sched_getaffinity(0))
-        self.cpus = [cpus[gpu * len(cpus) // options.gpus:(gpu + 1) * len(cpus) // options.gpus] or cpus
-                     for gpu in range(options.gpus)]
-        self.parts = [len(own) for own in self.cpus]
-        self.at_work = [0] * options.gpus  # processors of jobs with work on the host
+        self.parts = [cpus[gpu * len(cpus) // options.gpus:(gpu + 1) * len(cpus) // options.gpus] or cpus
+                      for gpu in range(options.gpus)]
+        self.cpus = [list(part) for part in self.parts]  # those that no job with work on the host has
+        self.each, self.most_at_once = each, 0
+        self.at_work = [[0, 0] for part in self.parts]  # jobs without and with work on the host
+        self.overtaken = {}  # how often the jobs that wait were
 
     def wants(self, job, gpu):
-        part = self.parts[gpu]
-        if job.alone:
-            return part
-        return max(1, part // (2 if job.work >= HALF else 4 if job.work >= QUARTER else 8))
+        part = len(self.parts[gpu])
+        return part if job.alone else max(1, part // (2 if job.work >= HALF else 4 if job.work >= QUARTER else 8))
 
-    def fits(self, job, gpu):
-        wanted = self.wants(job, gpu)
-        most = self.parts[gpu] - self.parts[gpu] // 4 if any(not other.work for other in self.todo) else self.parts[gpu]
-        crowd = job.work and self.at_work[gpu] > 0 and self.at_work[gpu] + wanted > most
-        return super().fits(job, gpu) and wanted <= len(self.cpus[gpu]) and not crowd
+    def has_processors(self, job, gpu):
+        """Those without work on the host share what is left, which is something as long as there are such."""
+        without, at_work = self.at_work[gpu]
+        left = len(self.cpus[gpu]) - self.wants(job, gpu)
+        if not job.work or not at_work:
+            return not job.work or left >= 0
+        to_come = any(not other.work for other in self.todo)
+        if to_come and at_work >= self.each - max(1, self.each // 3):
+            return False
+        return left >= (max(SHARED, len(self.parts[gpu]) // 4) if to_come or without else 0)
 
     def fitting(self, gpu):
-        """As of Memory, but jobs with work on the host wait for processors: these may be passed, and pass, without end."""
-        held, first = False, True
+        """As of Memory. Also, one with work on the host that waits for processors is overtaken by others that want such, but not
+        without end; by those that share the rest it is."""
+        waiting = {}  # the first without and with work on the host, and if it is for processors
         for i, job in enumerate(self.todo):
-            if self.fits(job, gpu) and (job.work or not held):
-                if not job.work:
-                    self.passed = 0 if first else self.passed + 1
+            passes = [first for first, processors in waiting.values() if job.work or not processors]
+            limits = {first: WORK_PASSED_BY if processors else denominators.PASSED_BY for first, processors in waiting.values()}
+            if any(self.overtaken.get(first, 0) >= limits[first] for first in passes):
+                continue
+            if self.has_processors(job, gpu) and self.fits(job, gpu):
+                for first in passes:
+                    self.overtaken[first] = self.overtaken.get(first, 0) + 1
+                self.overtaken.pop(job, None)
                 return self.todo.pop(i)
-            if not job.work:
-                held, first = held or (first and self.passed >= denominators.PASSED_BY), False
+            waiting.setdefault(job.work > 0, (job, not self.has_processors(job, gpu)))
         return None
 
     def begin(self, job, gpu):
         super().begin(job, gpu)
-        wanted = self.wants(job, gpu)
-        job.cpus, self.cpus[gpu] = self.cpus[gpu][:wanted], self.cpus[gpu][wanted:]
-        self.at_work[gpu] += wanted if job.work else 0
+        if job.work:
+            wanted = self.wants(job, gpu)
+            job.cpus, self.cpus[gpu] = self.cpus[gpu][:wanted], self.cpus[gpu][wanted:]
+        else:
+            job.cpus = list(self.cpus[gpu] if len(self.cpus[gpu]) >= SHARED else self.parts[gpu][-SHARED:])
+        self.at_work[gpu][job.work > 0] += 1
+        self.most_at_once = max(self.most_at_once, sum(self.at_work[gpu]))
 
     def end(self, job, gpu):
         super().end(job, gpu)
-        self.cpus[gpu] += job.cpus
-        self.at_work[gpu] -= len(job.cpus) if job.work else 0
+        self.at_work[gpu][job.work > 0] -= 1
+        if job.work:
+            self.cpus[gpu] = sorted(self.cpus[gpu] + job.cpus)
 
 
 class Benches:
     """Benches at work, each for one task, until the time is over."""
 
-    def __init__(self, options, ladders, store, log):
-        self.options, self.ladders, self.store, self.log = options, ladders, store, log
+    def __init__(self, options, ladders, place, end):
+        """place: the store of verdicts, and the file of what benches say."""
+        self.options, self.ladders, self.end, (self.store, self.log) = options, ladders, end, place
 
     def bytes_of(self, task, workload):
         """What a judgement takes of the GPU's memory; all of it where nobody knows."""
@@ -252,7 +296,7 @@ class Benches:
         rows = [row for row in json.loads(done.stdout) if row["task"] == task] if done.returncode == 0 else []
         return min(denominators.most_bytes(rows[0], "eager"), self.options.memory) if rows else self.options.memory
 
-    def bench(self, gpu, job, alone, end):
+    def bench(self, gpu, job, alone):
         o, environment, (task, workloads) = self.options, dict(os.environ), job
         if o.device == "cuda":
             environment["CUDA_VISIBLE_DEVICES"] = common.visible(gpu)
@@ -264,50 +308,49 @@ class Benches:
             with tempfile.TemporaryFile("w+") as out:
                 child = subprocess.Popen(command, env=environment, stdout=out, stderr=self.log,
                                          preexec_fn=lambda: os.sched_setaffinity(0, job.cpus))
-                denominators.wait_for(child, lambda: max(end, begun))
+                denominators.wait_for(child, lambda: max(self.end, begun))
                 out.seek(0)
                 try:
                     verdicts = json.load(out)
                 except ValueError:
                     verdicts = []
-            self.note(task, [w for w in workloads if fnmatch.fnmatch(w, pattern)], verdicts, time.monotonic() - begun)
+            why = {v["workload"]: v["detail"][:200] for v in verdicts if v["verdict"] == "judge_failed"}
+            judged = {v["workload"] for v in verdicts}
+            why |= {w: "cut off" for w in workloads if w not in judged and fnmatch.fnmatch(w, pattern)}
+            self.ladders.note(o.call, task, why, time.monotonic() - begun)
             self.ladders.add([v for v in verdicts if v["verdict"] != "judge_failed" or alone], o.call, alone)
-            if time.monotonic() >= end:
+            if time.monotonic() >= self.end:
                 return
 
-    def note(self, task, workloads, verdicts, seconds):
-        """What has no row of this bench, with the seconds that went into it."""
-        why = {v["workload"]: v["detail"][:200] for v in verdicts if v["verdict"] == "judge_failed"}
-        why |= {w: "cut off" for w in workloads if w not in {v["workload"] for v in verdicts}}
-        with self.ladders.lock:
-            without = self.ladders.calls[self.options.call].setdefault("without_verdict", [])
-            without += [[task, w, round(seconds, 1), why[w]] for w in why]
-
-    def work(self, gpu, room, alone, end):
-        while time.monotonic() < end:
+    def work(self, gpu, room, alone):
+        while time.monotonic() < self.end:
             job = room.take(gpu)
             if not job:
                 return
             try:
-                self.bench(gpu, job, alone, end)
+                self.bench(gpu, job, alone)
             finally:
                 room.give_back(job, gpu)
 
-    def run(self, missing, each, alone, end):
+    def run(self, missing, each, alone):
+        """The most benches that were at once on a GPU"""
         jobs = jobs_of(missing, self.options.ladders, self.bytes_of, self.options.memory)
         for job in jobs:
             job.alone = alone
-        room = Room(jobs, self.options)
-        threads = [threading.Thread(target=self.work, args=(i % self.options.gpus, room, alone, end))
+        room = Room(jobs, self.options, each)
+        threads = [threading.Thread(target=self.work, args=(i % self.options.gpus, room, alone))
                    for i in range(self.options.gpus * each)]
         for thread in threads:
             thread.start()
         while any(thread.is_alive() for thread in threads):
-            time.sleep(0.05)
-            if time.monotonic() >= end:
+            try:
+                time.sleep(0.05)
+                if time.monotonic() >= self.end:
+                    room.stop()
+            except KeyboardInterrupt:
+                self.end = min(self.end, time.monotonic())
                 room.stop()
-        for thread in threads:
-            thread.join()
+        return room.most_at_once
 
 
 def missing_of(options, ladders, others, alone):
@@ -323,7 +366,8 @@ def missing_of(options, ladders, others, alone):
 
 
 def print_table(ladders, every):
-    rows = list(ladders.rows.values())
+    """Of the sizes that are asked for: every is {task: Sizes}."""
+    rows = [row for row in ladders.rows.values() if row["workload"] in every.get(row["task"], ())]
     right = [r for r in rows if r["verdict"] == "pass"]
     whole = [t for t, ladder in every.items() if all(ladders.done(t, w) for w in ladder)]
     print(f"{len(rows)} of {sum(map(len, every.values()))} sizes, {len(whole)} of {len(every)} tasks whole; {len(right)} pass, "
@@ -345,6 +389,9 @@ class Options:
         self.samples, self.budget, self.only = option("--samples", "30"), option("--budget", "120"), option("--only", "")
         self.table, after, but, memory = ("--table" in arguments, option("--after", None), option("--but", None),
                                           option("--memory", None))
+        for name, path in (("--after", after), ("--but", but)):
+            if path and not os.path.exists(path):
+                sys.exit(f"ladders.py: {name} {path}: there is no such file; name one that this script wrote, or leave it out")
         self.after, self.but = [Ladders(after)] if after else [], [Ladders(but)] if but else []
         arguments[:] = [a for a in arguments if a != "--table"]
         if len(arguments) != 2:
@@ -356,7 +403,9 @@ class Options:
 
 
 def main():
-    begin, options = time.monotonic(), Options(sys.argv[1:])
+    begin = time.monotonic()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which what runs in the background has been told to ignore
+    options = Options(sys.argv[1:])
     ladders = Ladders(options.out)
     if options.table:
         print_table(ladders, options.ladders)
@@ -366,17 +415,19 @@ def main():
             "machine": common.machine(), "gpus": options.gpus, "each": options.each, "cpus": len(os.sched_getaffinity(0))}
     options.call = len(ladders.calls)
     ladders.calls.append(call)
-    end = begin + options.seconds
     with tempfile.TemporaryDirectory() as folder, open(os.path.join(folder, "errors.txt"), "w+", encoding="utf-8") as log:
         store = os.path.join(folder, "store.sqlite")
         if options.device == "cuda":  # the floor needs the device's peaks
             common.run([options.assay, "doctor", "--calibrate", "--store", store], timeout=90)
-        benches = Benches(options, ladders, store, log)
+        benches, at_once = Benches(options, ladders, (store, log), begin + options.seconds), 0
         stages = [(options.each, False, others) for others in ((options.after, []) if options.after else ([],))]
         for each, alone, others in [*stages, (1, True, [])]:
             missing = missing_of(options, ladders, others, alone)
-            if missing and time.monotonic() < end:
-                benches.run(missing, each, alone, end)
+            if missing and time.monotonic() < benches.end:
+                most = benches.run(missing, each, alone)
+                at_once = at_once if alone else max(at_once, most)
+        if 0 < at_once < options.each:
+            call["at_once"] = at_once
         ladders.write()
         log.seek(0)
         print(log.read().strip()[-600:])

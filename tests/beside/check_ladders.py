@@ -8,9 +8,13 @@ import contextlib
 import io
 import json
 import os
+import re
+import signal
 import stat
 import sys
 import tempfile
+import threading
+import time
 import unittest
 from unittest import mock
 
@@ -92,7 +96,8 @@ class Ladders(unittest.TestCase):
         self.assertIn("x/b size02: wrong_value: alone: why", text)
         self.assertEqual((calls[0]["date"], calls[1]["passed"]), ("2026-11-27", 4))
         self.assertEqual((rows["x/a", "size02"]["seconds"], rows["x/b", "size01"]["seconds"]), ({"judged": 9.1, "waited": 2.5}, None))
-        self.assertEqual([one[:2] + one[3:] for one in calls[1]["without_verdict"]], [["x/b", "size03", "why"]])
+        self.assertNotIn("without_verdict", calls[1])  # x/b size03, which got a row in the same call
+        self.assertNotIn("without_verdict", calls[0])
         self.assertEqual(self.call()[1], [])
 
     def test_order(self):
@@ -132,59 +137,145 @@ class Ladders(unittest.TestCase):
                                  ("conv", ["size03"]), ("conv", ["size01", "size02"])])
         self.assertEqual([(job.work, job.bytes / 2**30) for job in jobs], [(3e10, 5), (3e13, 5), (0, 64), (0, 9)])
 
+    def room(self, works, each=6, gpus=1, cpus=16):
+        """A room with jobs of so much work, or of (work, bytes), and 100 bytes of memory."""
+        jobs = [ladders.Job("t", ["size01"], *reversed(one if isinstance(one, tuple) else (one, 1))) for one in works]
+        with mock.patch.object(os, "sched_getaffinity", lambda pid: set(range(cpus))):
+            return ladders.Room(jobs, mock.Mock(gpus=gpus, memory=100.0), each)
+
+    def begin_all(self, room, most=6):
+        taken = []
+        while len(taken) < most and (job := room.fitting(0)):
+            room.begin(job, 0)
+            taken.append(job)
+        return taken
+
     def test_processors(self):
-        """Half of them, a quarter and an eighth; a quarter is left to what needs the host little, as long as such is there."""
-        options = mock.Mock(gpus=1, memory=100.0)
-        with mock.patch.object(os, "sched_getaffinity", lambda pid: set(range(16))):
-            def job(work, number=1):
-                return ladders.Job("t", ["size01"], number, work)
-            room = ladders.Room([job(3e13), job(2e12), job(2e12), job(0), job(0), job(0), job(0, 200)], options)
-            taken = [room.fitting(0)]
-            while taken[-1]:
-                room.begin(taken[-1], 0)
-                taken.append(room.fitting(0))
-            self.assertEqual([(j.work, len(j.cpus)) for j in taken[:-1]], [(3e13, 8), (2e12, 4), (0, 2), (0, 2)])
-            self.assertEqual(len({cpu for j in taken[:-1] for cpu in j.cpus}), 16)
-            room.give_back(taken[2], 0)
-            self.assertEqual(len(room.cpus[0]), 2)
-            for j in (taken[3], taken[1]):
-                room.give_back(j, 0)
-            self.assertEqual([j.work for j in room.todo], [2e12, 0, 0])
-            room.todo.pop()
-            room.todo.pop()  # nothing else is left, so that work on the host may have all
-            self.assertEqual((room.fitting(0).work, room.todo), (2e12, []))
-            last = job(0)
-            last.alone = True
-            room.todo.append(last)
-            self.assertIsNone(room.fitting(0))
-            room.give_back(taken[0], 0)
-            room.begin(room.fitting(0), 0)
-            self.assertEqual((len(last.cpus), room.free), (16, [0]))
+        """Half of them, a quarter and an eighth; what is left is shared by what needs the host little, as long as such is there."""
+        room = self.room([3e13, 2e12, 2e12, 0, 0, 0, (0, 200)])
+        taken = self.begin_all(room)
+        self.assertEqual([(j.work, len(j.cpus)) for j in taken], [(3e13, 8), (2e12, 4), (0, 4), (0, 4), (0, 4)])
+        self.assertEqual(len({cpu for j in taken for cpu in j.cpus}), 16)
+        self.assertEqual(taken[2].cpus, taken[3].cpus)
+        self.assertEqual(room.most_at_once, 5)
+        for j in (taken[2], taken[3], taken[1]):
+            room.give_back(j, 0)
+        room.todo.pop()
+        self.assertEqual([(j.work, len(j.cpus)) for j in self.begin_all(room)], [(2e12, 4)])
+        last = ladders.Job("t", ["size01"], 1, 3e13, alone=True)
+        room.todo.append(last)
+        self.assertIsNone(room.fitting(0))
+        for j in list(taken[:1]) + taken[4:]:
+            room.give_back(j, 0)
+        self.assertIsNone(room.fitting(0))
+
+    def test_alone(self):
+        """With all processors and the memory."""
+        room = self.room([3e13, 0])
+        for job in room.todo:
+            job.alone = True
+        first, = self.begin_all(room)
+        self.assertEqual((len(first.cpus), room.free), (16, [0]))
+        room.give_back(first, 0)
+        self.assertEqual([(j.work, len(j.cpus)) for j in self.begin_all(room)], [(0, 16)])
+
+    def test_all_processors_at_the_end(self):
+        """Where nothing else is left, work on the host may have all of them."""
+        self.assertEqual([len(j.cpus) for j in self.begin_all(self.room([3e13, 3e13, 3e13]))], [8, 8])
+        self.assertEqual([len(j.cpus) for j in self.begin_all(self.room([3e13, 3e13, 0]))], [8, 8])
+
+    def test_few_processors(self):
+        """16 of them and 8 GPUs: six benches on each all the same, which have two to share at least."""
+        room = self.room([0] * 8, gpus=8)
+        self.assertEqual([j.cpus for j in self.begin_all(room)], [[0, 1]] * 6)
+        room = self.room([1e9, 1e9] + [0] * 8, gpus=8)
+        self.assertEqual([(j.work, len(j.cpus)) for j in self.begin_all(room)], [(1e9, 1)] + [(0, 2)] * 5)
+        self.assertEqual(room.most_at_once, 6)
+
+    def test_benches_for_others(self):
+        """Small work on the host leaves a third of the benches to what has none, one at least, as long as there is such."""
+        for each, with_work in ((6, 4), (3, 2), (2, 1), (1, 1)):
+            works = [j.work for j in self.begin_all(self.room([1e9] * 8 + [0] * 8, each, cpus=64), each)]
+            self.assertEqual(works, [1e9] * with_work + [0] * (each - with_work))
+        self.assertEqual([j.work for j in self.begin_all(self.room([1e9] * 8, cpus=64))], [1e9] * 6)
+
+    def test_waits_for_processors(self):
+        """Work that wants half of the processors is overtaken by what wants few only so often; by what wants none always."""
+        room = self.room([2e12, 2e12, 3e13] + [1e9] * 20 + [0] * 60)
+        small = self.begin_all(room, 2)
+        self.assertEqual([j.work for j in small], [2e12, 2e12])
+        overtaken = 0
+        while (job := room.fitting(0)) and job.work == 1e9:
+            room.begin(job, 0)
+            room.give_back(job, 0)
+            overtaken += 1
+        self.assertEqual((overtaken, job.work), (ladders.WORK_PASSED_BY, 0))
+        for i in range(40):
+            self.assertEqual(room.fitting(0).work, 0)
+        room.give_back(small[0], 0)
+        self.assertEqual(room.fitting(0).work, 3e13)
 
     def test_passed_for_want_of_memory(self):
-        """A bench that waits for memory is passed only so often, one that waits for processors as often as it has to."""
-        options = mock.Mock(gpus=1, memory=100.0)
-        with mock.patch.object(os, "sched_getaffinity", lambda pid: set(range(16))):
-            def job(work, number):
-                return ladders.Job("t", ["size01"], number, work)
-            most = ladders.denominators.PASSED_BY
-            room = ladders.Room([job(3e13, 20), job(3e13, 20), job(0, 90), *(job(0, 1) for i in range(most + 3))], options)
+        """A bench that waits for memory is passed only so often, be there work on the host or not."""
+        most = ladders.denominators.PASSED_BY
+        for work in 0, 1e9:
+            room = self.room([(3e13, 20), (3e13, 20), (work, 90), *((0, 1) for i in range(most + 3))])
+            room.todo.sort(key=lambda job: not job.work)
             room.begin(room.fitting(0), 0)
+            if work:
+                room.todo.pop(0)  # which waits for processors
             for i in range(most):
                 self.assertEqual((room.fitting(0).bytes, i), (1, i))
             self.assertIsNone(room.fitting(0))
-            room.todo.insert(0, job(2e12, 5))
+            room.todo.insert(0, ladders.Job("t", ["size01"], 5, 1e9))
             self.assertEqual(room.fitting(0).bytes, 5)
-            self.assertEqual([j.bytes for j in room.todo], [20, 90, 1, 1, 1])
+            self.assertEqual([j.bytes for j in room.todo][-4:], [90, 1, 1, 1])
 
     def test_work_of_a_size(self):
         """Operators that the host has, and checks, whose answers have passes of their own."""
         workloads = [{"workload": "size01", "bytes": 10.0, "flops": 1e12}, {"workload": "full", "bytes": 1.0, "flops": 1.0}]
         shown = {"workloads": workloads, "onnx": ""}
         for operators, onnx, expected in ((["Conv"], "", 0), (["MatMul", "Solve"], "", 28e12 + 3000),
+                                          (["DFT"], "", 280e12 + 9000), (["SeededBinomial", "QR"], "", 280e12 + 240000),
                                           (["QR"], '"assay.check" : "factors"', 200e12 + 3000)):
             sizes = ladders.sizes_of({**shown, "onnx": onnx}, operators, "size*")
             self.assertEqual((list(sizes), sizes.work["size01"]), (["size01"], expected))
+
+    def test_host_operators(self):
+        """Those that the table of the device leaves to the host."""
+        with open(os.path.join(ROOT, "src/oracle/cuda/gpu_table.h"), encoding="utf-8") as file:
+            found = re.findall(r'X\("([\w.]+)", gpu_host_eval\)', file.read())
+        self.assertEqual({name.rpartition(".")[2] for name in found}, set(ladders.HOST_OPERATORS))
+
+    def test_no_such_file(self):
+        for name in "--after", "--but":
+            with self.assertRaisesRegex(SystemExit, f"{name} nowhere.json: there is no such file"):
+                self.call(name, "nowhere.json")
+
+    def test_table_of_some(self):
+        """--only counts what it asks for."""
+        self.call()
+        self.assertIn("3 of 3 sizes, 1 of 1 tasks whole; 3 pass", self.call("--only", "x/a", "--table")[0])
+        self.assertIn("2 of 2 sizes, 2 of 2 tasks whole; 2 pass", self.call("--workload", "size01", "--table")[0])
+
+    def test_interrupt(self):
+        """Ctrl-C: what benches at hand have judged is written, and nothing is begun."""
+        timer = threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
+        begin = time.monotonic()
+        with mock.patch.dict(os.environ, {"HANGS": "1"}):
+            _, asked, rows, calls = self.call("--each", "1", "--only", "x/a", "--seconds", "60")
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertEqual(asked, ["x/a size01", "x/a size02", "x/a size03"])
+        self.assertIn(("x/a", "size02"), rows)
+        self.assertEqual([one["why"] for one in calls[1]["without_verdict"]], [{"size03": "cut off"}])
+
+    def test_at_once(self):
+        """A call says how many benches were at once where there were never --each."""
+        self.assertEqual(self.call("--each", "5", gpus="1")[3][1]["at_once"], 2)
+        os.remove(self.out)
+        self.assertNotIn("at_once", self.call("--each", "1", gpus="1")[3][0])
 
     def test_but(self):
         """What another file has is not asked for."""
@@ -205,7 +296,9 @@ class Ladders(unittest.TestCase):
         """When the time is over, what a bench at hand has judged counts; the next call asks for the rest alone."""
         with mock.patch.dict(os.environ, {"HANGS": "1"}):
             _, _, rows, calls = self.call("--seconds", "6")
-        self.assertIn(["x/a", "size03", "cut off"], [one[:2] + one[3:] for one in calls[1]["without_verdict"]])
+        without, = [one for one in calls[1]["without_verdict"] if one["task"] == "x/a"]
+        self.assertEqual(without["why"], {"size03": "cut off"})
+        self.assertGreater(without["seconds"], 1)
         self.assertIn(("x/a", "size02"), rows)
         self.assertNotIn(("x/a", "size03"), rows)
         _, asked, rows, _ = self.call("--only", "x/a")
