@@ -7,6 +7,7 @@
 // assay: twin ONE_STEP_BACK expect wrong_value -- takes a single step of the second direction in the last layer's place
 // assay: twin HALF_CELL expect wrong_value|low_precision -- stores the cell in half precision
 // assay: twin NO_LAST_TERM expect wrong_value -- leaves the last element out of a state's product
+// assay: twin LOOK=16 expect wrong_value -- each step from the last sixteen alone: ragged3 has 31
 #include <assay/candidate.h>
 #include <math.h>
 #include <stdlib.h>
@@ -76,6 +77,14 @@ static const float *member(const struct assay_args *args, int64_t b, float *at, 
 #ifdef ONE_STEP_BACK
         if (d && l + 1 == layers)
           t = steps - 1;
+#endif
+#ifdef LOOK
+        if (s >= LOOK) {
+          memset(h, 0, 2 * (size_t)n * sizeof *h); // and c
+          for (int64_t r = LOOK - 1; r > 0; r--)
+            step(in + FIRST_WEIGHT + WEIGHTS * (2 * l + d), x + (d ? t + r : t - r) * inner, inner, n, h, c,
+                 work + 2 * n);
+        }
 #endif
         step(in + FIRST_WEIGHT + WEIGHTS * (2 * l + d), x + t * inner, inner, n, h, c, work + 2 * n);
         memcpy(to + (t * 2 + d) * n, h, (size_t)n * sizeof *h);
