@@ -27,6 +27,7 @@ struct turn {
   // gate then to be alone.
   int gate, lock, hurry; // hurry: -1 where there is no such file
   enum turn_kind held;
+  bool missed;               // the last one asked for did not come in time
   int64_t since_ns, owed_ns; // when it was taken, and how long it is kept whoever wants it
 };
 
@@ -143,7 +144,10 @@ static bool take_together(struct turn *t, int64_t end_ns) {
 }
 
 int64_t turn_take(struct turn *t, enum turn_kind kind, int64_t most_ns) {
-  if (!t || t->lock < 0 || kind == t->held)
+  if (!t || t->lock < 0)
+    return 0;
+  t->missed = false;
+  if (kind == t->held)
     return 0;
   const int64_t begin_ns = clock_monotonic_ns();
   flock(t->lock, LOCK_UN);
@@ -153,8 +157,14 @@ int64_t turn_take(struct turn *t, enum turn_kind kind, int64_t most_ns) {
   if (kind == TURN_ALONE ? take_alone(t, begin_ns + most_ns) : take_together(t, begin_ns + most_ns))
     t->held = kind;
   t->since_ns = clock_monotonic_ns();
+  // Locks that fail for another reason than their holder are no turns at all.
+  t->missed = t->held == TURN_NONE && t->since_ns - begin_ns >= most_ns;
   t->owed_ns = t->since_ns - begin_ns < MOST_OWED_NS ? t->since_ns - begin_ns : MOST_OWED_NS;
   return t->since_ns - begin_ns;
+}
+
+bool turn_missed(const struct turn *t) {
+  return t && t->missed;
 }
 
 bool turn_is_wanted(const struct turn *t) {

@@ -34,6 +34,9 @@ enum assay_status turn_open(const char *folder, const char *home, const char *de
 // are at it or have been told so: otherwise an unbroken row of those who take times would keep it out. Returns how long
 // it waited, in ns. t may be NULL.
 int64_t turn_take(struct turn *t, enum turn_kind kind, int64_t most_ns);
+// Whether the last turn that was asked for did not come in that time: others have the device. false where there are no
+// turns. t may be NULL.
+bool turn_missed(const struct turn *t);
 // Whether somebody waits whom our turn together with others keeps waiting, and should have the device: not before we
 // had it as long as we waited for it (20 s at most), or a queue of those who take times would let nobody record. t may
 // be NULL.

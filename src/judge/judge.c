@@ -316,6 +316,8 @@ static enum assay_status walk(struct session *s, enum step_name first, enum step
       continue;
     enum assay_status failure = step->take(s, status ? NULL : err);
     status = status ? status : failure;
+    if (!status && s->subject)
+      status = subject_has_turn(s->subject, err);
     if (!status && step->may_lack_plan && gives_way(s)) { // repeats the steps up to here with the other subject
       change_subject(s);
       status = walk(s, START_BUILD, at, err);

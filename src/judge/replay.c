@@ -165,6 +165,9 @@ enum assay_status replay_plan(const struct assay_judge_options *o, const struct 
   for (int i = 0; i < r->n_in && !status; i++)
     status = draw_input(r, i, err);
   workbench_turn(r->bench, TURN_ALONE);
+  if (!status && workbench_turn_missed(r->bench))
+    status =
+        error_set(err, ASSAY_ERR_ENVIRONMENT, "judges had the GPU for ten minutes, so nothing was timed; run it again");
   if (!status)
     status = measure(r, samples, err);
   for (int i = 0; i < r->n_in; i++)

@@ -23,6 +23,14 @@ enum assay_status subject_bind(struct subject *s, const struct layout *l, struct
 void subject_turn(struct subject *s, enum turn_kind kind) {
   s->turn = kind;
   s->found.open_ns += workbench_turn(s->on, kind);
+  s->turn_missed = s->turn_missed || (kind == TURN_ALONE && workbench_turn_missed(s->on));
+}
+
+enum assay_status subject_has_turn(const struct subject *s, struct assay_error *err) {
+  if (!s->turn_missed)
+    return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_ENVIRONMENT,
+                   "other judges had the GPU for ten minutes, and this one has to be alone there; judge again");
 }
 
 void subject_rest(struct subject *s) {

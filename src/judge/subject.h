@@ -67,11 +67,15 @@ struct subject {
   enum turn_kind turn;        // on the device, as last asked for
   enum turn_kind rests_from;  // the turn that subject_rest gave back; TURN_NONE: none
   int rests;                  // calls of it without one of subject_resume yet
+  bool turn_missed;           // once, TURN_ALONE did not come: others may be at work in what was done since
   struct subject_findings found;
 };
 
 // Takes this turn on the device (device/turn.h); waiting counts as opening it.
 void subject_turn(struct subject *s, enum turn_kind kind);
+// ASSAY_ERR_ENVIRONMENT where it waited in vain to be alone (turn_missed): the work of others would be in its times,
+// and would look like the candidate's. Before each call that needs the device alone; the judgement ends so in any case.
+enum assay_status subject_has_turn(const struct subject *s, struct assay_error *err);
 
 // For long work on the host between two calls, such as an answer by LAPACK: gives the turn back, so that others have
 // the device meanwhile. resume takes one of the same kind, before anything is done on the device. A subject whose

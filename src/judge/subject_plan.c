@@ -422,6 +422,7 @@ static enum assay_status calibrate(struct planned *p, struct assay_error *err) {
     return ASSAY_OK;
   workbench_settle(p->bench);
   subject_turn(&p->on.base, TURN_ALONE);
+  status = subject_has_turn(&p->on.base, err);
   for (int i = 0; i < CALLS + WARM_UP && !status; i++) {
     status = measure_null(p, i < WARM_UP ? &warm_up : &all, &report, err);
     if (!status && report.event != RUNNER_OK)

@@ -399,6 +399,8 @@ static enum assay_status calibrate(struct subject *s, struct assay_error *err) {
   enum assay_status status = subject_bind(s, s->timed, &report, err);
   workbench_settle(s->env.options->workbench);
   subject_turn(s, TURN_ALONE);
+  if (!status)
+    status = subject_has_turn(s, err);
   const int64_t until = clock_monotonic_ns() + CALIBRATION_NS;
   do {
     memset(h->probe.usual_ns, 0, sizeof h->probe.usual_ns); // no probe is slow
@@ -448,13 +450,15 @@ static enum assay_status load(struct subject *s, const struct layout *layouts, i
   // Also for calls that nobody times: a neighbour's kernels would slow their probes, and look like the candidate's.
   // What the host does for long between calls is done without a turn (subject_rest).
   subject_turn(s, TURN_ALONE);
-  return status;
+  return status ? status : subject_has_turn(s, err);
 }
 
 // ---- the rest
 
-// Nobody else is at work while this has its turn: a fill that stays slow shows work of the candidate, and the next call
-// finds that, too.
+// Nobody else is at work while this has its turn: a fill that stays slow shows work of the candidate. Only work that
+// goes on at this moment is seen. What waits on the device for something else (an event, a value in memory) is no work
+// until that comes: then it is in the times of others, who drop what they see, and in the probe before the next call of
+// this candidate, which is made alone again. So nothing is asked when the turn is taken again.
 static bool is_idle(struct subject *s) {
   struct hosted *h = of(s);
   bool slow = false, busy = false;

@@ -225,7 +225,11 @@ static void a_turn_that_is_held_is_kept(void **state) {
   assert_true(has_none_for(&a, 50));
   turn_take(t, TURN_NONE, 0);
   has_its_turn(&a);
+  assert_false(turn_missed(t));
   assert_in_range(turn_take(t, TURN_ALONE, 10 * MS), 10 * MS, (int64_t)LONG_MS * MS); // in vain
+  assert_true(turn_missed(t));
+  assert_int_equal(turn_take(t, TURN_NONE, 0), 0);
+  assert_false(turn_missed(t)); // nothing was asked for
   end(&a);
   struct other b = begin(TURN_ALONE); // nothing is held that was not got
   has_its_turn(&b);
@@ -315,11 +319,14 @@ static void a_turn_that_does_not_come_is_not_waited_for_forever(void **state) {
   struct turn *t = opened(folder, "GPU-1");
   int64_t waited_ns = turn_take(t, TURN_TOGETHER, 30 * MS);
   assert_in_range(waited_ns, 30 * MS, (int64_t)LONG_MS * MS);
+  assert_true(turn_missed(t));
   struct turn *elsewhere = opened(folder, "GPU-2"); // another device's
   assert_true(turn_take(elsewhere, TURN_ALONE, 0) < 1000 * MS);
   turn_close(elsewhere);
-  turn_close(t);
   end(&a);
+  turn_take(t, TURN_ALONE, (int64_t)LONG_MS * MS);
+  assert_false(turn_missed(t)); // this one came
+  turn_close(t);
 }
 
 // A folder with nothing in it, and where turns in it are.
@@ -341,6 +348,7 @@ static void without_files_there_are_no_turns(void **state) {
   for (int i = 0; i < 2; i++) {
     struct turn *t = opened(folders[i], "GPU-1");
     assert_int_equal(turn_take(t, TURN_ALONE, (int64_t)LONG_MS * MS), 0);
+    assert_false(turn_missed(t));
     turn_close(t);
   }
   assert_int_not_equal(access(aim, F_OK), 0); // the link was not followed
@@ -348,6 +356,7 @@ static void without_files_there_are_no_turns(void **state) {
   assert_int_equal(turn_take(t, TURN_ALONE, (int64_t)LONG_MS * MS), 0);
   turn_close(t);
   assert_int_equal(turn_take(NULL, TURN_ALONE, 0), 0);
+  assert_false(turn_missed(NULL));
 }
 
 // What of another user stands where our folder should be, or what others could open, is not used: neither waited for

@@ -9,6 +9,22 @@
 #include <string.h>
 
 #include "judge/subject.h"
+#include "judge/workbench.h"
+
+static bool others_have_it; // so that no turn comes
+static enum turn_kind asked_for;
+
+// In place of workbench.c's.
+int64_t workbench_turn(struct assay_workbench *w, enum turn_kind kind) {
+  (void)w;
+  asked_for = kind;
+  return 7;
+}
+
+bool workbench_turn_missed(const struct assay_workbench *w) {
+  (void)w;
+  return others_have_it && asked_for != TURN_NONE;
+}
 
 struct candidate {
   struct subject base;
@@ -83,12 +99,43 @@ static void test_without_a_turn_nothing_is_asked(void **state) {
   assert_int_equal(c.asked, 0);
 }
 
+// Then nothing may be timed, nor the work of others taken for the candidate's, though a later turn comes.
+static void test_a_turn_alone_that_does_not_come_ends_it(void **state) {
+  (void)state;
+  struct assay_error err = {0};
+  struct candidate c = begin(&without, TURN_ALONE);
+  assert_int_equal(subject_has_turn(&c.base, &err), ASSAY_OK);
+  subject_rest(&c.base);
+  others_have_it = true;
+  subject_resume(&c.base);
+  assert_int_equal(subject_has_turn(&c.base, &err), ASSAY_ERR_ENVIRONMENT);
+  assert_non_null(strstr(err.message, "other judges had the GPU for ten minutes"));
+  assert_non_null(strstr(err.message, "judge again"));
+  others_have_it = false;
+  subject_turn(&c.base, TURN_NONE);
+  subject_turn(&c.base, TURN_ALONE);
+  assert_int_equal(subject_has_turn(&c.base, &err), ASSAY_ERR_ENVIRONMENT);
+}
+
+static void test_a_turn_together_is_done_without(void **state) {
+  (void)state;
+  struct candidate c = begin(&without, TURN_TOGETHER);
+  others_have_it = true;
+  subject_rest(&c.base);
+  subject_resume(&c.base);
+  others_have_it = false;
+  assert_int_equal(subject_has_turn(&c.base, NULL), ASSAY_OK);
+  assert_int_equal(c.base.found.open_ns, 3 * 7); // each waited
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_gives_back_and_takes_again),
       cmocka_unit_test(test_pairs_within_one_another),
       cmocka_unit_test(test_a_candidate_at_work_keeps_its_turn),
       cmocka_unit_test(test_without_a_turn_nothing_is_asked),
+      cmocka_unit_test(test_a_turn_alone_that_does_not_come_ends_it),
+      cmocka_unit_test(test_a_turn_together_is_done_without),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
