@@ -179,7 +179,8 @@ struct assay_timing {
 // Where the time went, wall clock.
 struct assay_durations {
   int64_t total_ns, build_ns, oracle_ns, load_ns, checks_ns, timing_ns, verify_ns, kernel_ns;
-  // Plans on a device; parts of load, checks and timing: waiting for the device, making plans, buffers and loading,
+  // Plans on a device; parts of load, checks and timing: waiting for the device (but a wait for other
+  // judges is in this alone, and in total), making plans, buffers and loading,
   // drawing and poisoning, calls as the judge sees them, bands and reading outputs; and putting things away.
   int64_t open_ns, plan_ns, bind_ns, fill_ns, call_ns, inspect_ns, close_ns;
 };

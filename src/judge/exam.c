@@ -481,6 +481,8 @@ static enum assay_status ask(struct session *s, struct question *q, int number, 
   enum assay_status status = question_answer_late(&s->task, q, s->o->replicas, s->o->threads, err);
   if (late)
     subject_resume(s->subject);
+  if (!status)
+    status = subject_has_turn(s->subject, err);
   const bool asked = !status && question_is_asked(q);
   if (!status)
     status = subject_bind(s->subject, l, report, err);
@@ -597,7 +599,8 @@ static bool overdrawn(struct session *s, struct runner_report *report) {
 // right and where not. Only a candidate whose process ended stops early. `first`: as of sort_checks.
 static enum assay_status ask_all(struct session *s, int from, int to, int first[MAX_QUESTIONS],
                                  struct runner_report *report, struct assay_error *err) {
-  int64_t start = clock_monotonic_ns();
+  const int64_t *waited_ns = &s->subject->found.open_ns; // for other judges
+  int64_t start = clock_monotonic_ns() - *waited_ns;
   enum assay_status status = ASSAY_OK;
   for (int i = from; i < to && !status && report->event == RUNNER_OK && !overdrawn(s, report); i++) {
     struct question *q = &s->questions[s->order[i]];
@@ -608,7 +611,7 @@ static enum assay_status ask_all(struct session *s, int from, int to, int first[
     if (s->v->n_checks > n_before)
       first[s->order[i]] = n_before;
   }
-  s->v->durations.checks_ns += clock_monotonic_ns() - start;
+  s->v->durations.checks_ns += clock_monotonic_ns() - *waited_ns - start;
   return status;
 }
 

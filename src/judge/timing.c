@@ -39,8 +39,9 @@ struct loop {
   int verified[N_GROUPS];
   int cold, hot, called; // calls of the usual run, after the warm-up
   bool warming_up;
-  bool keep;     // outputs are small enough to be copied
-  bool catch_up; // verify every call from now on: chance left too few of them
+  bool keep;              // outputs are small enough to be copied
+  bool catch_up;          // verify every call from now on: chance left too few of them
+  struct timed_call late; // to be verified in place, once its pair is complete; unused: none
 };
 
 void timed_calls_release(struct timed_call *calls, int n, int n_out) {
@@ -146,7 +147,17 @@ static enum assay_status choose_call(struct loop *l, enum group g, const struct 
     return ASSAY_OK;
   l->verified[g]++;
   s->n_kept++;
-  return s->verify(s->verify_arg, PROBE_DECLARED, made->key, made->poison, err);
+  l->late = *made;
+  l->late.used = true;
+  return ASSAY_OK;
+}
+
+// Verifies the last call in place, if it was chosen. That may take minutes, in which others have the device: no call
+// that is compared with it in time may come after.
+static enum assay_status verify_late(struct loop *l, struct assay_error *err) {
+  const struct timed_call made = l->late;
+  l->late.used = false;
+  return made.used ? l->s->verify(l->s->verify_arg, made.probe, made.key, made.poison, err) : ASSAY_OK;
 }
 
 // Which probe the next one is: half of them tell precisions apart, the others may be any.
@@ -185,9 +196,11 @@ static enum assay_status ask_probe(struct loop *l, enum call_mode mode, struct a
 }
 
 // One timed call. *sample is NaN when the clock was not steady around it.
-static enum assay_status take_sample(struct loop *l, enum call_mode mode, double *sample, struct assay_error *err) {
-  struct timing_session *s = l->s;
-  const struct subject_ops *ops = s->subject->ops;
+static enum assay_status begin_sample(struct loop *l, enum call_mode mode, struct assay_error *err) {
+  const struct timing_session *s = l->s;
+  enum assay_status status = subject_has_turn(s->subject, err);
+  if (status)
+    return status;
   if (s->kernel_ns > s->left_ns) {
     l->report->event = RUNNER_TIMED_OUT;
     snprintf(l->report->detail, sizeof l->report->detail,
@@ -195,13 +208,17 @@ static enum assay_status take_sample(struct loop *l, enum call_mode mode, double
              (double)s->options->budget_ns * 1e-9);
     return ASSAY_OK;
   }
-  enum assay_status status = ask_probe(l, mode, err);
-  if (status || l->report->event != RUNNER_OK)
-    return status;
+  status = ask_probe(l, mode, err);
+  return status ? status : subject_has_turn(s->subject, err);
+}
+
+static enum assay_status make_sample(struct loop *l, enum call_mode mode, double *sample, struct assay_error *err) {
+  struct timing_session *s = l->s;
+  const struct subject_ops *ops = s->subject->ops;
   // The candidate sees the inputs that are drawn with the key, and the poison.
   struct timed_call made = {.probe = PROBE_DECLARED, .key = rng_secret(s->key, l->calls)};
   made.poison = POISON_NAN | (uint32_t)(rng_secret(made.key, 1) & POISON_PAYLOAD);
-  status = ops->fill(s->subject, PROBE_DECLARED, made.key, made.poison, err);
+  enum assay_status status = ops->fill(s->subject, PROBE_DECLARED, made.key, made.poison, err);
   if (!status)
     status = ops->call(s->subject, mode, l->report, err);
   if (status || l->report->event != RUNNER_OK)
@@ -215,6 +232,14 @@ static enum assay_status take_sample(struct loop *l, enum call_mode mode, double
 
 static bool failed(const struct loop *l) {
   return l->report->event != RUNNER_OK;
+}
+
+// One call that is timed, and what is verified before it and after it.
+static enum assay_status take_sample(struct loop *l, enum call_mode mode, double *sample, struct assay_error *err) {
+  enum assay_status status = begin_sample(l, mode, err);
+  if (!status && !failed(l))
+    status = make_sample(l, mode, sample, err);
+  return status || failed(l) ? status : verify_late(l, err);
 }
 
 static bool is_slower(const struct assay_timing *t, double ns) {
@@ -255,15 +280,18 @@ static enum assay_status call_baselines(struct loop *l, double *beside, struct a
   return l->s->baselines ? baselines_call(l->s->baselines, beside, err) : ASSAY_OK;
 }
 
-// Makes one call of the candidate and one of each baseline. They take turns in going first.
+// Makes one call of the candidate and one of each baseline. They take turns in going first. Nothing
+// is verified between them, and so nobody rests there.
 static enum assay_status take_pair(struct loop *l, int i, double *sample, double *beside, struct assay_error *err) {
   bool candidate_first = i % 2 == 0;
-  enum assay_status status = candidate_first ? ASSAY_OK : call_baselines(l, beside, err);
-  if (!status)
-    status = take_sample(l, CALL_COLD, sample, err);
+  enum assay_status status = begin_sample(l, CALL_COLD, err);
+  if (!status && !failed(l) && !candidate_first)
+    status = call_baselines(l, beside, err);
+  if (!status && !failed(l))
+    status = make_sample(l, CALL_COLD, sample, err);
   if (!status && !failed(l) && candidate_first)
     status = call_baselines(l, beside, err);
-  return status;
+  return status || failed(l) ? status : verify_late(l, err);
 }
 
 static void keep_pair(struct loop *l, double sample, const double *beside) {
@@ -294,7 +322,8 @@ static enum assay_status sample_series(struct loop *l, struct assay_error *err) 
   struct assay_timing *t = l->s->timing;
   enum assay_status status = ASSAY_OK;
   enum stop stop = STOP_CONTINUE;
-  int64_t start = clock_monotonic_ns();
+  const int64_t *waited_ns = &l->s->subject->found.open_ns; // for others, who have the device meanwhile
+  const int64_t start = clock_monotonic_ns() - *waited_ns;
   double sample, beside[MOST_BASELINES];
   for (int i = 0; stop == STOP_CONTINUE && !status && !failed(l); i++) {
     status = take_pair(l, i, &sample, beside, err);
@@ -305,7 +334,7 @@ static enum assay_status sample_series(struct loop *l, struct assay_error *err) 
       t->n_dropped++;
     else
       t->samples_ns[t->n_samples++] = sample;
-    stop = should_stop(l, i, clock_monotonic_ns() - start);
+    stop = should_stop(l, i, clock_monotonic_ns() - *waited_ns - start);
   }
   t->stop = stop_name(stop);
   return status;

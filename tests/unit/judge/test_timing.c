@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/rng.h"
 
@@ -37,6 +38,7 @@ static struct {
   int64_t left_ns;            // of the budget
   int disturbed;              // so many series take twice the time by another clock; -1: there is none
   int series;                 // that were forgotten
+  int64_t timing_ns, wait_ns; // how long a series may take; to verify waits so long for other judges
   double hot_high_ns;         // what came of it
   enum runner_event event;
 } kernel;
@@ -93,7 +95,12 @@ static bool answers(const struct subject *s, const struct layout *l) {
 }
 
 static enum assay_status verify(void *arg, enum probe probe, uint64_t key, uint32_t poison, struct assay_error *err) {
-  (void)arg, (void)err;
+  struct subject *s = arg;
+  (void)err;
+  if (kernel.wait_ns) {
+    nanosleep(&(struct timespec){0, kernel.wait_ns}, NULL);
+    s->found.open_ns += kernel.wait_ns;
+  }
   assert_int_equal(probe, kernel.filled);
   assert_int_equal(poison, kernel.pattern);
   kernel.asked[probe]++;
@@ -116,14 +123,16 @@ static void time_again(struct subject *s) {
 }
 
 static struct assay_timing run_with(uint64_t secret) {
-  static struct subject_ops ops = {.fill = fill,
-                                   .recheck = recheck,
-                                   .call = call,
-                                   .steady = steady,
-                                   .answers = answers,
-                                   .has_as_called = true,
-                                   .tick_ns = 32,
-                                   .timing_ns = INT64_MAX};
+  static struct subject_ops ops = {
+      .fill = fill,
+      .recheck = recheck,
+      .call = call,
+      .steady = steady,
+      .answers = answers,
+      .has_as_called = true,
+      .tick_ns = 32,
+  };
+  ops.timing_ns = kernel.timing_ns;
   ops.null_call = kernel.null_ns > 0 ? null_call : NULL;
   ops.stamps = kernel.disturbed >= 0 ? stamps : NULL;
   ops.time_again = time_again;
@@ -140,6 +149,7 @@ static struct assay_timing run_with(uint64_t secret) {
                                   .secret = secret,
                                   .probes = kernel.probes,
                                   .verify = verify,
+                                  .verify_arg = &subject,
                                   .left_ns = kernel.left_ns,
                                   .overhead_ns = OVERHEAD_NS};
   struct runner_report report;
@@ -170,7 +180,8 @@ static void kernel_is(double call_ns, double spread) {
   kernel.probes = 0;
   kernel.null_ns = kernel.excess_ns = kernel.doubt_ns = 0;
   kernel.disturbed = -1;
-  kernel.left_ns = INT64_MAX;
+  kernel.left_ns = kernel.timing_ns = INT64_MAX;
+  kernel.wait_ns = 0;
 }
 
 static struct assay_timing run(double call_ns, double spread) {
@@ -344,6 +355,19 @@ static void verified_in_place(void **state) {
   }
 }
 
+// What others had the device for is not time of the series: it is as long as without them.
+static void waits_do_not_shorten_it(void **state) {
+  (void)state;
+  kernel_is(120e6, 0.2);
+  kernel.in_place = true;
+  kernel.timing_ns = 2000000000;
+  kernel.wait_ns = 400000000; // eight of the ranked calls are verified, most of them among the first ten
+  struct assay_timing t = run_with(0);
+  assert_true(kernel.n_verified * kernel.wait_ns > kernel.timing_ns);
+  assert_string_equal(t.stop, "samples");
+  assert_int_equal(t.n_samples, 200);
+}
+
 // Two of the verified calls are probes, one of which tells precisions apart. They come anywhere among the calls, and
 // add nothing to the samples.
 static void probes_among_the_calls(void **state) {
@@ -389,6 +413,7 @@ int main(void) {
                                      cmocka_unit_test(the_budget_ends_it),
                                      cmocka_unit_test(a_clock_that_is_never_steady),
                                      cmocka_unit_test(verified_in_place),
+                                     cmocka_unit_test(waits_do_not_shorten_it),
                                      cmocka_unit_test(probes_among_the_calls)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
