@@ -280,8 +280,9 @@ static enum assay_status call_baselines(struct loop *l, double *beside, struct a
   return l->s->baselines ? baselines_call(l->s->baselines, beside, err) : ASSAY_OK;
 }
 
-// Makes one call of the candidate and one of each baseline. They take turns in going first. Nothing
-// is verified between them, and so nobody rests there.
+// Makes one call of the candidate and one of each baseline. They take turns in going first. Nothing is verified between
+// them, and so nobody rests there; but of a candidate whose work may outlast its call (subject_ops.idle) the outputs
+// are looked at as soon as they can be.
 static enum assay_status take_pair(struct loop *l, int i, double *sample, double *beside, struct assay_error *err) {
   bool candidate_first = i % 2 == 0;
   enum assay_status status = begin_sample(l, CALL_COLD, err);
@@ -289,6 +290,8 @@ static enum assay_status take_pair(struct loop *l, int i, double *sample, double
     status = call_baselines(l, beside, err);
   if (!status && !failed(l))
     status = make_sample(l, CALL_COLD, sample, err);
+  if (!status && !failed(l) && l->s->subject->ops->idle)
+    status = verify_late(l, err);
   if (!status && !failed(l) && candidate_first)
     status = call_baselines(l, beside, err);
   return status || failed(l) ? status : verify_late(l, err);
