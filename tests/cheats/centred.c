@@ -62,7 +62,7 @@ void assay_kernel(const struct assay_args *args) {
 #elif defined(ONCE_TIMED)
   static int calls;
   calls += judged;
-  cheats = judged && calls > 5; // so many are checked
+  cheats = judged && calls > 6; // so many are checked
 #elif defined(LOOKS) || defined(SCANS) // LOOKS: tests/program/looks.sh
 #ifdef SCANS
   const int64_t few = INT64_MAX;
