@@ -10,8 +10,8 @@
 // those. And there is none where values are on the type's grid anyway: inputs, constants, and what is moved from them.
 //
 // Some operators are several for PyTorch, and have boundaries inside (op_def.stores_inside): arith_stores_inside.
-#include "base/parallel.h"
 #include "base/alloc.h"
+#include "base/parallel.h"
 #include "oracle/run.h"
 
 // Streams of a pass's key, apart from those of nodes.
