@@ -207,7 +207,9 @@ static const struct op_def rows[] = {
      .doc =
          "The input's bits read as another type of the same width, given by its number; a bool is 1 where any bit is.",
      .example = "(float[2,3] a) => (int32[2,3] b) { b = BitCast<to = 6>(a) }\n"
-                "(int16[4] a) => (float[4] b) { c = BitCast<to = 10>(a) b = Cast<to = 1>(c) }"},
+                "(int16[4] a) => (float[4] b) { c = BitCast<to = 10>(a) b = Cast<to = 1>(c) }\n"
+                "(double[2,3] a) => (int64[2,3] b) { b = BitCast<to = 7>(a) }\n"
+                "(int32[2,3] a, int32[1] s) => (float[2,3] b) { c = Mul(a, s) b = BitCast<to = 1>(c) }"},
     DROPOUT(7, 1, ratio_attrs, NULL),
     DROPOUT(10, 1, ratio_attrs, NULL),
     DROPOUT(12, 3, seed_attrs, "(float[2,3] a) => (float[2,3] b) { b, mask = Dropout(a) }"),

@@ -101,13 +101,28 @@ enum assay_status gpu_cast_eval(struct gpu_eval *c, struct assay_error *err) {
   return compute_launch(c->compute, &program, "cast", n, &args, sizeof args, err);
 }
 
-// On the host: the types are many, and graphs that need this are rare.
+static bool is_word(enum dtype t) {
+  return t == DTYPE_FLOAT || t == DTYPE_DOUBLE || (!dtype_is_float(t) && dtype_bits(t) >= 32);
+}
+
+// On the host but for the types that matter: the others are many, and graphs that need them are rare.
 enum assay_status gpu_bitcast_eval(struct gpu_eval *c, struct assay_error *err) {
+  const enum dtype from = c->in[0]->dtype, to = c->out[0].dtype;
   int64_t n = shape_count(&c->out[0].shape);
+  if (is_word(from) && is_word(to)) {
+    struct bitcast_args args = {.in = gpu_ref_of(c->in[0]),
+                                .out = c->out[0].data,
+                                .n = n,
+                                .bits = dtype_bits(to),
+                                .from_float = dtype_is_float(from),
+                                .to_float = dtype_is_float(to),
+                                .to_unsigned = !dtype_is_signed(to)};
+    return compute_launch(c->compute, &program, "bitcast", n, &args, sizeof args, err);
+  }
   uint64_t *words = NULL;
   enum assay_status status = gpu_host_values(c, 0, &words, err);
   if (!status) {
-    bitcast_words(c->in[0]->dtype, c->out[0].dtype, n, words, words);
+    bitcast_words(from, to, n, words, words);
     status = compute_upload(c->compute, c->out[0].data, words, (size_t)n * sizeof *words, err);
   }
   base_free(words);

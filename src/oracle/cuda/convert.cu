@@ -30,3 +30,28 @@ KERNEL(cast, struct cast_args) {
   struct noise noise = noise_at(a->narrowing.arith.key, (uint64_t)i);
   ((double *)a->out)[i] = a->narrows ? narrow(&a->narrowing, &noise, x) : x;
 }
+
+// As bitcast_words of ops/bitcast.c: a NaN keeps its sign, and what there is room for of its other bits.
+DEVICE_FN uint64_t bits_of_float(int32_t bits, double x) {
+  uint64_t wide = F64_BITS(x);
+  if (bits == 64)
+    return wide;
+  return IS_NAN(x) ? wide >> 63 << 31 | 0x7fc00000 | (wide >> 29 & 0x3fffff) : F32_BITS((float)x);
+}
+
+DEVICE_FN uint64_t widened_float(int32_t bits, uint64_t from) {
+  if (bits == 64)
+    return from;
+  float x = F32_OF_BITS((uint32_t)from);
+  return IS_NAN(x) ? from >> 31 << 63 | 0x7ff8000000000000 | (from & 0x3fffff) << 29 : F64_BITS((double)x);
+}
+
+KERNEL(bitcast, struct bitcast_args) {
+  int64_t i = THREAD;
+  if (i >= a->n)
+    return;
+  uint64_t element = a->from_float ? bits_of_float(a->bits, read_f64(&a->in, i))
+                                   : (uint64_t)wrap_integer(a->bits, 1, read_i64(&a->in, i));
+  ((uint64_t *)a->out)[i] = a->to_float ? widened_float(a->bits, element)
+                                        : (uint64_t)wrap_integer(a->bits, a->to_unsigned, (int64_t)element);
+}

@@ -38,4 +38,11 @@ struct cast_args {
   struct gpu_narrowing narrowing;
 };
 
+struct bitcast_args {
+  struct gpu_ref in;
+  uint64_t out;
+  int64_t n;
+  int32_t bits, from_float, to_float, to_unsigned; // bits: of an element, 32 or 64
+};
+
 #endif
