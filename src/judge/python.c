@@ -49,18 +49,23 @@ enum assay_status judge_init_arguments(const struct task *t, struct arena *a, co
 }
 
 // Probes leave what is fixed, and what no float is, as the task declares it; where a function has a domain, what is
-// declared lies in it.
+// declared lies in it. A matrix is one that can be factored.
 static struct plan_draw draw_of(const struct task *t, const struct workload *w, const struct array *inputs, int i) {
   const struct distribution *d = &t->inputs[i].distribution;
   const struct draw_request r = task_draw_request(t, w, inputs, i, PROBE_DECLARED, 0);
-  if (!d->fixed && !d->fold && dtype_is_float(r.type.dtype))
+  if (!d->fixed && !d->fold && !d->regular && !d->definite && dtype_is_float(r.type.dtype))
     return (struct plan_draw){0};
   return (struct plan_draw){.kind = distribution_kind_name(d->kind),
                             .a = r.a,
                             .b = r.b,
+                            .scale_lo = d->scaled ? d->scale_lo : 1,
+                            .scale_hi = d->scaled ? d->scale_hi : 1,
                             .softmax = d->softmax,
+                            .symmetric = d->symmetric,
                             .triu = d->triu,
-                            .tril = d->tril};
+                            .tril = d->tril,
+                            .regular = d->regular,
+                            .definite = d->definite};
 }
 
 enum assay_status judge_describe(const struct task *t, const struct workload *w, struct arena *a,

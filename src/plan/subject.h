@@ -13,9 +13,10 @@ struct plan_symbol {
 // What an input holds wherever the task is asked, of those for which not any data will do: indices, labels, masks,
 // probabilities. Whoever tries a candidate out has to draw them alike.
 struct plan_draw {
-  const char *kind;         // of the distribution (task/distribution.h): "integers"; NULL: any data will do
-  double a, b;              // its parameters
-  bool softmax, triu, tril; // its modifiers
+  const char *kind;          // of the distribution (task/distribution.h): "integers"; NULL: any data will do
+  double a, b;               // its parameters
+  double scale_lo, scale_hi; // one uniform number in between for the whole tensor, times each element; 1, 1: none
+  bool softmax, symmetric, triu, tril, regular, definite; // its modifiers
 };
 struct plan_subject {
   const char *task, *workload; // for the plan's title

@@ -718,29 +718,66 @@ def generator(device):
     return generators[str(device)]
 
 
-def fill_as_declared(tensor, draw):
-    """Data of the task's own kind, where not any will do: an index has to be in range, a probability between 0 and 1."""
+def whole_numbers(kind, b, shape, how):
+    """Indices and the like, in doubles; b: how many there are, or their total."""
+    import torch
+    if kind == "seeds":  # four of them, below 2^52
+        return torch.randint(0, 1 << 52, (4,), **how)[torch.randint(0, 4, shape, **how)]
+    if kind == "partition":  # rises to the total
+        sums = (torch.rand(shape, dtype=torch.float64, **how) + 1e-9).cumsum(-1)
+        return (sums / sums[..., -1:] * b).round()
+    order = torch.rand((int(b), *shape[1:]), **how).argsort(0)  # distinct along the first dimension
+    return order[torch.arange(shape[0], device=how["device"]) % int(b)]
+
+
+def base_draw(draw, shape, how):
     import torch
     kind, a, b = draw["kind"], draw["a"], draw["b"]
-    how = {"device": tensor.device, "generator": generator(tensor.device)}
     if kind == "integers":
-        tensor.copy_(torch.randint(int(a), max(int(b), int(a) + 1), tensor.shape, **how))
-    elif kind == "bernoulli":
-        tensor.copy_(torch.rand(tensor.shape, **how) < a)
-    elif kind == "signs":
-        tensor.copy_(torch.randint(0, 2, tensor.shape, **how) * 2 - 1)
-    elif kind == "constant":
-        tensor.fill_(a)
-    elif kind == "normal":
-        tensor.copy_(torch.randn(tensor.shape, **how) * b + a)
-    else:  # uniform, slash
-        low, high = (a, b) if kind == "uniform" else (-a, a)
-        tensor.copy_(torch.rand(tensor.shape, **how) * (high - low) + low)
-    if draw["softmax"]:
-        tensor.copy_(torch.softmax(tensor, -1))
+        return torch.randint(int(a), max(int(b), int(a) + 1), shape, **how)
+    if kind == "bernoulli":
+        return torch.rand(shape, **how) < a
+    if kind == "signs":
+        return torch.randint(0, 2, shape, **how) * 2 - 1
+    if kind == "constant":
+        return torch.full(shape, a, device=how["device"])
+    if kind == "normal":
+        return torch.randn(shape, **how) * b + a
+    if kind in ("permutation", "partition", "seeds"):
+        return whole_numbers(kind, b, shape, how)
+    low, high = (a, b) if kind == "uniform" else (-a, a)  # slash
+    return torch.rand(shape, **how) * (high - low) + low
+
+
+def well_placed(x, draw, how):
+    """Matrices that can be factored, as task/distribution.h makes them."""
+    import torch
+    mirrored, (m, n) = draw["symmetric"] or draw["definite"], x.shape[-2:]
+    where = torch.arange(m, device=x.device)
+    if draw["symmetric"]:
+        where = where.flip(0)
+    elif not (draw["definite"] or draw["triu"] or draw["tril"]):
+        where = torch.randperm(m, **how)
+    ones = torch.eye(m, max(m, n), device=x.device)[where][:, :n]
+    return x / ((1 if draw["definite"] else 1.5) * ((2 if mirrored else 1) * m) ** 0.5) + ones
+
+
+def fill_as_declared(tensor, draw):
+    """Data of the task's own kind, where not any will do: an index has to be in range, a matrix to have an inverse."""
+    import torch
+    how = {"device": tensor.device, "generator": generator(tensor.device)}
+    x = base_draw(draw, tuple(tensor.shape), how)
+    low, high = draw["scale"]
+    if (low, high) != (1, 1):
+        x = x * (torch.rand((), **how) * (high - low) + low)
+    if (draw["symmetric"] or draw["definite"]) and x.shape[-1] == x.shape[-2]:
+        x = (x + x.mT) / 2
+    if draw["regular"] or draw["definite"]:
+        x = well_placed(x, draw, how)
     for half in "triu", "tril":
         if draw[half]:
-            tensor.copy_(getattr(torch, half)(tensor))
+            x = getattr(torch, half)(x)
+    tensor.copy_(torch.softmax(x, -1) if draw["softmax"] else x)
 
 
 def fill_tensors(tensors, inputs, low, high):

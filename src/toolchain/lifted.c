@@ -75,8 +75,9 @@ void lifted_release(struct program *base) {
 static json_t *make_draw(const struct plan_draw *d) {
   if (!d || !d->kind)
     return NULL;
-  return json_pack("{s:s, s:f, s:f, s:b, s:b, s:b}", "kind", d->kind, "a", d->a, "b", d->b, "softmax", d->softmax,
-                   "triu", d->triu, "tril", d->tril);
+  return json_pack("{s:s, s:f, s:f, s:[f, f], s:b, s:b, s:b, s:b, s:b, s:b}", "kind", d->kind, "a", d->a, "b", d->b,
+                   "scale", d->scale_lo, d->scale_hi, "softmax", d->softmax, "symmetric", d->symmetric, "triu", d->triu,
+                   "tril", d->tril, "regular", d->regular, "definite", d->definite);
 }
 
 static json_t *make_workload(const struct plan_subject *s) {

@@ -58,6 +58,7 @@ def get_init_inputs(N):
     return [N]
 """
 NUMBERS = {torch.float32: 1, torch.int64: 7}
+PLAIN = {"scale": [1, 1]} | dict.fromkeys(["softmax", "symmetric", "triu", "tril", "regular", "definite"], False)
 waits = 0
 
 
@@ -113,7 +114,7 @@ class Workload:
         self.args.n_inputs, self.args.n_outputs = 4, 1
         self.args.inputs = (worker.Tensor * 4)(*inputs)
         self.args.outputs = (worker.Tensor * 1)(as_argument(worker, self.y))
-        index = {"kind": "integers", "a": 0, "b": n, "softmax": False, "triu": False, "tril": False}
+        index = {"kind": "integers", "a": 0, "b": n, **PLAIN}
         names = [("x", False, None), ("i", False, index), ("lin_weight", True, None), ("lin_bias", True, None)]
         self.workload = json.dumps({"task": "t", "symbols": {"N": n}, "init": None, "outputs": ["y"],
                                  "inputs": [{"name": name, "static": static, "draw": draw} for name, static, draw in names]})
@@ -171,9 +172,9 @@ def captures(worker, folder):
 
 def draws(worker):
     """Data where not any will do."""
-    def drawn(kind, a, b, dtype=torch.float32, **modifiers):
-        tensor = torch.full((64, 64), 7, dtype=dtype)
-        told = {"kind": kind, "a": a, "b": b, "softmax": False, "triu": False, "tril": False, **modifiers}
+    def drawn(kind, a, b, dtype=torch.float32, shape=(64, 64), **modifiers):
+        tensor = torch.full(shape, 7, dtype=dtype)
+        told = {"kind": kind, "a": a, "b": b, **PLAIN, **modifiers}
         worker.fill_tensors([tensor], [{"draw": told}], -2, 3)
         return tensor
 
@@ -187,6 +188,26 @@ def draws(worker):
     assert uniform.min() >= 0.25 and uniform.max() <= 0.5 and uniform.std() > 0.05
     assert torch.allclose(mass.sum(-1), torch.ones(64)) and mass.min() > 0
     assert torch.equal(lower := drawn("normal", 0, 1, tril=True), lower.tril()) and lower.std() > 0.1
+    scaled = drawn("constant", 1, 0, scale=[3, 4])
+    assert scaled.eq(scaled[0, 0]).all() and 3 <= scaled[0, 0] <= 4
+    # What Cholesky's factorization takes, and what has an inverse.
+    for dtype in torch.float32, torch.float64:
+        matrices = drawn("uniform", -1, 1, dtype, (3, 96, 96), definite=True)
+        assert torch.equal(matrices, matrices.mT) and torch.linalg.cholesky_ex(matrices).info.eq(0).all()
+    for modifiers in {}, {"symmetric": True}, {"triu": True}, {"tril": True}:
+        for shape in (96, 96), (2, 31, 31):
+            matrices = drawn("normal", 0, 1, shape=shape, regular=True, **modifiers)
+            assert torch.linalg.cond(matrices).max() < 1e4, modifiers
+            assert not modifiers.get("symmetric") or torch.equal(matrices, matrices.mT)
+    assert torch.linalg.svdvals(drawn("normal", 0, 1, shape=(64, 40), regular=True)).min() > 1e-3
+    # Indices that are all different, seeds of which some are alike, ends of groups.
+    assert torch.equal(drawn("permutation", 0, 64, torch.int64).sort(0).values, torch.arange(64)[:, None].expand(64, 64))
+    few = drawn("permutation", 0, 99, torch.int32, (7,))
+    assert len(few.unique()) == 7 and few.min() >= 0 and few.max() < 99
+    seeds = drawn("seeds", 0, 0, torch.int64, (16,))
+    assert len(seeds.unique()) <= 4 and seeds.min() >= 0 and seeds.max() < 1 << 52
+    ends = drawn("partition", 0, 1000, torch.int32, (5, 8))
+    assert ends.diff(dim=-1).ge(0).all() and ends.min() >= 0 and ends[..., -1].eq(1000).all() and len(ends.unique()) > 5
     for dtype in torch.float32, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2:
         any_data = torch.zeros(64, dtype=dtype)
         worker.fill_tensors([any_data], [{"name": "x"}], -2, 3)
