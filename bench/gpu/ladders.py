@@ -11,9 +11,9 @@ that OUT.json lacks, and no more than have room in its memory (--memory GIB, tha
 two are timed at once on a GPU. Sizes that take little (see CHEAP) come first, a task's together, then those that take long.
 
 Where the host answers, as factorizations by LAPACK, a bench has processors of its own, a half, a quarter or an eighth of its
-GPU's part by the work, and the least comes first. As long as there are benches that need the host little, those with work on it
-leave them a quarter of the processors, at least two, to share, and a third of the --each benches, at least one. What failed
-beside others, as by memory that they had, or got no time, is judged once more with one bench a GPU, at the end.
+GPU's part by the work, at least two, and the least comes first. As long as there are benches that need the host little, those
+with work on it leave them a quarter of the processors, at least two, to share, and a third of the --each benches, at least one.
+What failed beside others, as by memory that they had, or got no time, is judged once more with one bench a GPU, at the end.
 
 --seconds (540) ends the call: after that no task is begun, and the sizes at hand have a minute. OUT.json is written
 after every task, and on Ctrl-C, which ends the call at once. The same command goes on where OUT.json ends, on another machine of
@@ -61,7 +61,7 @@ TIMES, TIMES_CHECKED, TIMES_BYTES = 28, 200, 300
 HALF, QUARTER = 2e13, 1e12  # operations from which on a bench has so much of the processors
 FEW = 1e11  # operations up to which a size shares a bench with others of its task,
 TOGETHER = 1 / 8  # and part of the memory
-SHARED = 2  # processors that benches without work on the host have at least, for judge, runner and worker
+SHARED = 2  # processors that a bench has at least, for judge, runner and worker
 WORK_PASSED_BY = 4  # so many others with work on the host may overtake one that waits for processors
 MOST = 0.8  # part of the memory that a judgement is given beside others: what it takes is reckoned for the worst
 SMALL_BYTES = 4 * 2**30  # what a bench of cheap sizes takes
@@ -236,7 +236,7 @@ class Room(denominators.Memory):
 
     def wants(self, job, gpu):
         part = len(self.parts[gpu])
-        return part if job.alone else max(1, part // (2 if job.work >= HALF else 4 if job.work >= QUARTER else 8))
+        return part if job.alone else max(min(SHARED, part), part // (2 if job.work >= HALF else 4 if job.work >= QUARTER else 8))
 
     def has_processors(self, job, gpu):
         """Those without work on the host share what is left, which is something as long as there are such."""

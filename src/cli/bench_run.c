@@ -342,9 +342,10 @@ enum assay_status bench_run(struct bench *b, struct assay_error *err) {
   if (status)
     return status;
   // Before the clock starts: a device comes up once, not once per candidate. What fails here fails in prepare() again.
+  // One alone needs nothing that waits for the next, and would start it while its own worker starts.
   struct assay_error ignored = {0};
   for (size_t i = 0; i < b->n_items; i++)
-    cli_use_candidate(&b->judging, b->items[i].path, true, &ignored);
+    cli_use_candidate(&b->judging, b->items[i].path, b->n_items > 1, &ignored);
   open_line(l, gpu);
   l->meter.form = b->judging.progress;
   b->ahead = l->ahead > 0;

@@ -189,7 +189,7 @@ class Ladders(unittest.TestCase):
         room = self.room([0] * 8, gpus=8)
         self.assertEqual([j.cpus for j in self.begin_all(room)], [[0, 1]] * 6)
         room = self.room([1e9, 1e9] + [0] * 8, gpus=8)
-        self.assertEqual([(j.work, len(j.cpus)) for j in self.begin_all(room)], [(1e9, 1)] + [(0, 2)] * 5)
+        self.assertEqual([(j.work, len(j.cpus)) for j in self.begin_all(room)], [(1e9, 2)] + [(0, 2)] * 5)
         self.assertEqual(room.most_at_once, 6)
 
     def test_benches_for_others(self):
