@@ -116,7 +116,8 @@ DEVICE_FN uint64_t combine_integers(const struct scatter_args *a, uint64_t old, 
   }
 }
 
-// The thread of a target's first update puts all of them. Sums and products round at every step, as atomics do.
+// The thread of a target's first update puts all of them; without a reduction that of the last one puts it, since all but
+// a few updates may go to one place. Sums and products round at every step, as atomics do.
 KERNEL(scatter_put, struct scatter_args) {
   int64_t t = THREAD;
   if (t >= a->n * a->inner)
@@ -124,7 +125,8 @@ KERNEL(scatter_put, struct scatter_args) {
   const uint64_t *keys = (const uint64_t *)a->keys;
   int64_t p = t / a->inner, in = t - p * a->inner;
   uint64_t target = keys[p];
-  if (target == ~(uint64_t)0 || (p > 0 && keys[p - 1] == target))
+  int64_t beside = a->reduction == SCATTER_NONE ? p + 1 : p - 1;
+  if (target == ~(uint64_t)0 || (beside >= 0 && beside < a->n && keys[beside] == target))
     return;
   uint64_t y = ((uint64_t *)a->y)[target + (uint64_t)in];
   for (; p < a->n && keys[p] == target; p++) {

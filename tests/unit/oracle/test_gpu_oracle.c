@@ -533,6 +533,19 @@ static void test_graphs(void **state) {
              " t = Where(e, z, m) d = Sub(x, t) p = Exp(d) s = ReduceSum(p, axes) l = Log(s) a = Add(l, t)"
              " y = ReduceMax<keepdims = 0>(a, axes) }",
              true, false);
+  // All but two updates go to one place, where the last one stays; what is picked stays in its order.
+  check_text("(float[3] a, float[700] u) => (float[3] b, float[3] c)"
+             " <int64[1] n = {700}, int64[2] at = {3, 650}, int64[2] to = {0, 1}, int64 two = {2}>"
+             " { all = Expand(two, n) i = ScatterElements(all, at, to) b = ScatterElements(a, i, u)"
+             " c = ScatterElements<reduction = \"max\">(a, i, u) }",
+             false, true);
+  // Every kind of number's bits, and back: NaNs of both signs with bits of their own, infinities, subnormals.
+  check_text("(int32[1] s) => (int32[8] b, int64[4] d) <int32[8] bits = {2143289344, -4194304, 2143289999, -4190000,"
+             " 2139095040, 1, -2147483648, 1078530011}, int64[4] wide = {9221120237041090560, -2251799813685248,"
+             " 9221120237041099999, 1}>"
+             " { z = Sub(s, s) i = Add(bits, z) f = BitCast<to = 1>(i) b = BitCast<to = 6>(f)"
+             " w = Cast<to = 7>(z) j = Add(wide, w) g = BitCast<to = 11>(j) d = BitCast<to = 7>(g) }",
+             false, true);
 }
 
 // A shape that is an input's value, which only the device has.
