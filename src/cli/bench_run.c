@@ -131,7 +131,7 @@ static void *tester(void *arg) {
 static enum assay_status prepare(struct bench *b, const struct bench_item *item, struct work *w,
                                  struct assay_error *err) {
   struct cli_judging *j = &b->judging;
-  enum assay_status status = cli_use_candidate(j, item->path, true, err);
+  enum assay_status status = cli_use_candidate(j, item->path, b->n_items > 1, err);
   if (status)
     return status;
   *w = (struct work){.item = item, .options = j->options};

@@ -719,7 +719,7 @@ def generator(device):
 
 
 def whole_numbers(kind, b, shape, how):
-    """Indices and the like, in doubles; b: how many there are, or their total."""
+    """Indices and the like; b: how many there are, or their total."""
     import torch
     if kind == "seeds":  # four of them, below 2^52
         return torch.randint(0, 1 << 52, (4,), **how)[torch.randint(0, 4, shape, **how)]
