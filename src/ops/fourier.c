@@ -4,7 +4,10 @@
 // What a contract pass errs: a transform of n = p1 p2 ... takes a sum of p terms at every stage, whose rounding errors
 // are independent, so the spectrum errs by u sqrt(sum (p - 1)) times half its root mean square (power-of-two transforms
 // of single precision: 0.51 to 0.64 of u sqrt(log2 n) over both parts); and where one coefficient stands out, as a mean
-// makes the first, by as much of itself.
+// makes the first, by as much of itself and more: terms that are alike make errors of 2/3 the variance that random
+// terms with the same sum make (arith_sum_variance), and those make both parts. Where few numbers of the input outweigh
+// the others, the errors of few roots of unity are all there is, and all coefficients share them: they are a few draws,
+// not thousands, and may all be two deviations off.
 #include <stdatomic.h>
 #include <string.h>
 
@@ -13,6 +16,8 @@
 #include "ops/families.h"
 #include "ops/loops.h"
 #include "ops/pytorch.h"
+
+enum { FEW = 4 }; // the variance of errors that all share, two deviations
 
 struct transform {
   const struct op_eval *c;
@@ -67,17 +72,32 @@ static double stages(int64_t n) {
   return sum;
 }
 
+// One over how many numbers of the input share its squares: 1 where one outweighs all others, 1/n where all are alike.
+static double concentration(const double *in, int64_t n) {
+  double squares = 0, fourths = 0, most = 0;
+  for (int64_t k = 0; k < 2 * n; k++)
+    most = fmax(most, fabs(in[k]));
+  for (int64_t k = 0; k < n && most > 0; k++) {
+    double re = in[2 * k] / most, im = in[2 * k + 1] / most, square = re * re + im * im;
+    squares += square;
+    fourths += square * square;
+  }
+  return most > 0 ? fourths / (squares * squares) : 0;
+}
+
 // A spectrum to the output, with the errors of a pass.
-static void put(const struct transform *t, int64_t row, const double *spectrum) {
+static void put(const struct transform *t, int64_t row, const double *in, const double *spectrum) {
   const struct arith *arith = &t->c->arith;
   struct noise noise = noise_at(arith->key, (uint64_t)row);
   double *y = t->c->out[0].f64 + 2 * (row / t->inner * t->kept * t->inner + row % t->inner), squares = 0;
   double factor = t->inverse ? 1 / (double)t->n : 1;
   for (int64_t k = 0; k < 2 * t->n; k++)
     squares += spectrum[k] * spectrum[k];
-  double part = 0.5 * ldexp(1, -arith->bits) * sqrt(stages(t->n)), common = part * sqrt(squares / (double)t->n);
+  double part = 0.5 * ldexp(1, -arith->bits) * sqrt(stages(t->n)),
+         of_itself = part * sqrt(4.0 / 3 + FEW * concentration(in, t->n));
+  double common = part * sqrt(squares / (double)t->n);
   for (int64_t k = 0; k < t->kept; k++) {
-    double own = part * hypot(spectrum[2 * k], spectrum[2 * k + 1]);
+    double own = of_itself * hypot(spectrum[2 * k], spectrum[2 * k + 1]);
     for (int i = 0; i < 2; i++) {
       double v = spectrum[2 * k + i];
       if (!arith->exact)
@@ -98,7 +118,7 @@ static void transform_rows(void *arg, int64_t begin, int64_t end) {
       for (int i = 0; i < t->parts; i++)
         in[2 * k + i] = x[t->parts * k * t->inner + i];
     run(t, t->n, 1, in, out, terms);
-    put(t, row, out);
+    put(t, row, in, out);
   }
   base_free(memory);
 }

@@ -64,7 +64,79 @@ static void test_length(void **state) {
     }
 }
 
+// A root of unity whose angle is in single precision, at most half a turn.
+static void root(int64_t k, int64_t n, float *c, float *s) {
+  k %= n;
+  float angle = -6.283185307179586476F * (float)(k > n / 2 ? k - n : k) / (float)n;
+  *c = cosf(angle);
+  *s = sinf(angle);
+}
+
+// Side numbers, `step` apart, by the definition.
+enum { SIDE = 128, WHOLE = SIDE * SIDE };
+static void by_definition(const float *x, int64_t step, float *y) {
+  static float roots[2 * SIDE];
+  for (int64_t k = 0; k < SIDE; k++)
+    root(k, SIDE, &roots[2 * k], &roots[2 * k + 1]);
+  for (int64_t k = 0; k < SIDE; k++) {
+    float re = 0, im = 0;
+    for (int64_t i = 0; i < SIDE; i++) {
+      const float *at = &x[2 * i * step], *w = &roots[2 * (i * k % SIDE)];
+      re += at[0] * w[0] - at[1] * w[1];
+      im += at[0] * w[1] + at[1] * w[0];
+    }
+    y[2 * k] = re;
+    y[2 * k + 1] = im;
+  }
+}
+
+// Columns, then rows, of a square.
+static void by_columns(const float *x, float *y) {
+  static float table[2 * WHOLE];
+  float line[2 * SIDE];
+  for (int64_t j = 0; j < SIDE; j++) {
+    by_definition(x + 2 * j, SIDE, line);
+    for (int64_t k = 0; k < SIDE; k++) {
+      float c, s, re = line[2 * k], im = line[2 * k + 1];
+      root(j * k, WHOLE, &c, &s);
+      table[2 * (k * SIDE + j)] = re * c - im * s;
+      table[2 * (k * SIDE + j) + 1] = re * s + im * c;
+    }
+  }
+  for (int64_t k = 0; k < SIDE; k++) {
+    by_definition(table + 2 * k * SIDE, 1, line);
+    for (int64_t j = 0; j < SIDE; j++) {
+      y[2 * (j * SIDE + k)] = line[2 * j];
+      y[2 * (j * SIDE + k) + 1] = line[2 * j + 1];
+    }
+  }
+}
+
+// An honest transform in single precision, of numbers alike and of some where one outweighs all others: its errors are
+// then those of a few roots, which all coefficients share.
+static void test_honest(void **state) {
+  (void)state;
+  static float x[2 * WHOLE], y[2 * WHOLE];
+  for (int spike = -1; spike < 24; spike++) {
+    struct op_case c;
+    double ratio;
+    case_begin(&c, "", "DFT", 17);
+    case_int(&c, "axis", 0);
+    struct array *in = case_float_input(&c, (uint64_t)spike + 2, -1, 1, DIMS(WHOLE, 2));
+    for (int i = 0; i < 2 && spike >= 0; i++)
+      in->f64[2 * (spike * 683 % WHOLE) + i] *= 0x1p20;
+    for (int i = 0; i < 2 * WHOLE; i++)
+      x[i] = (float)in->f64[i];
+    by_columns(x, y);
+    double z = case_honest_z(&c, 0, y, &ratio);
+    if (z >= 10 || 1 / ratio > 1.4 || ratio > 20)
+      fail_msg("spike %d: z %g, error over spread %g", spike, z, 1 / ratio);
+    case_end(&c);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_definition), cmocka_unit_test(test_length)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_definition), cmocka_unit_test(test_length),
+                                     cmocka_unit_test(test_honest)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
