@@ -97,13 +97,12 @@ class Source:
         spec = importlib.util.spec_from_file_location("assay_import_source", path)
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module  # dataclasses and pickles look there
-        sys.path.insert(0, str(path.resolve().parent))  # as for `python FILE`
+        # As for `python FILE`, to the end: constructors and forward import, too, and from where the file says.
+        sys.path.insert(0, str(path.resolve().parent))
         try:
             spec.loader.exec_module(module)
         except Exception as e:
             raise Refused(f"{path} cannot be run: {type(e).__name__}: {e}") from e
-        finally:
-            sys.path.pop(0)
         for name in ("Model", "get_inputs", "get_init_inputs"):
             if not hasattr(module, name):
                 raise Refused(
