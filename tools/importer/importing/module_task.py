@@ -421,7 +421,7 @@ def try_openness(options, path, source, assay, openness):
 def make(options, path, assay):
     install()
     source = Source(path, options.eval)
-    source.origin = f"the PyTorch module {path.name}, in {'evaluation' if options.eval else 'training'} mode"
+    source.origin = f"the PyTorch module {path.name}, in {source.mode}"
     return make_of(options, path, assay, source)
 
 

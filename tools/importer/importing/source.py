@@ -119,12 +119,18 @@ class Source:
                     arguments = module.get_init_inputs()
                     model = module.Model(**arguments) if isinstance(arguments, dict) else module.Model(*arguments)
                     if has_lazy(model):  # a first call gives these parameters their sizes
+                        modes = [(m, m.training) for m in model.modules()]
                         with torch.no_grad():
                             model.eval()(*module.get_inputs())  # in training it would move running statistics
+                        for m, training in modes:
+                            m.training = training
             except Exception as e:
                 raise Refused(f"Model cannot be made with what get_init_inputs() gives: {type(e).__name__}: {e}") from e
-            self.models.append(model.eval() if evaluation else model.train())
+            self.models.append(model.eval() if evaluation else model)
         self.model = self.models[0].requires_grad_(False)
+        modes = {m.training for m in self.model.modules()}
+        self.mode = {True: "training mode", False: "evaluation mode"}[modes.pop()] if len(modes) == 1 else (
+            "training mode but for the parts that its constructor has put into evaluation mode")
         self.read_inputs()
         self.read_state()
 
