@@ -8,6 +8,7 @@ import io
 import logging
 import pathlib
 import re
+import signal
 import traceback
 import warnings
 
@@ -46,6 +47,29 @@ def remember_functions():
 
 
 remember_functions()
+
+
+class TookLong(Refused):
+    """An export with open dimensions that has no end in sight: PyTorch carries an expression for each extent, which
+    grows with every strided convolution, window and padding that it goes through."""
+
+
+@contextlib.contextmanager
+def within(seconds, openness):
+    """Ends what takes more of the processor. It is said again every second: much that runs here forgives exceptions."""
+    def end(number, frame):
+        what = {"all": "all dimensions", "inputs": "all dimensions of inputs", "batch": "the batch"}[openness]
+        raise TookLong(f"with {what} open, PyTorch's export takes more than {seconds:g} s of a processor")
+    if openness == "none":  # there is nothing else to try
+        yield
+        return
+    before = signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, seconds, 1)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 # What to write in a module instead of what has no translation.
@@ -154,8 +178,8 @@ def reason(error, path):
     return said + (f" (line {written[-1]})" if written else "")
 
 
-def export(source, openness):
-    """Exported, or Refused when it cannot be at this openness."""
+def export(source, openness, seconds):
+    """Exported, or Refused when it cannot be at this openness, or TookLong."""
     wanted = source.masks()
     masks = [torch.ones(shape, dtype=torch.bool) for shape, _ in wanted]
     tensors = [t.value for t in source.inputs] + masks + [t.value for t in source.state]
@@ -166,7 +190,7 @@ def export(source, openness):
     quiet = io.StringIO()
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet), \
-                torch.no_grad():
+                torch.no_grad(), within(seconds, openness):
             warnings.simplefilter("ignore")
             program = torch.export.export(Flat(source, len(masks)), (tensors,), dynamic_shapes=shapes,
                                           strict=False)
@@ -177,7 +201,7 @@ def export(source, openness):
         kind = e
         while kind is not None:
             if isinstance(kind, Refused):  # PyTorch adds where in its graph that was
-                raise Refused(str(kind).split("\n\nWhile executing")[0]) from e
+                raise type(kind)(str(kind).split("\n\nWhile executing")[0]) from e
             kind = kind.__cause__ or kind.__context__
         raise Refused(f"PyTorch cannot export the module: {reason(e, source.path)}") from e
     model = written.model_proto

@@ -10,7 +10,7 @@ import torch
 
 from . import NOTES, Refused, note
 from .check import difference
-from .export import OPENNESS, export
+from .export import OPENNESS, TookLong, export
 from .flashinfer import arithmetic
 from .graph import Graph
 from .measure import module_runner
@@ -67,7 +67,7 @@ class Attempt:
 
     def __init__(self, options, path, source, openness):
         self.options, self.path, self.source = options, path, source
-        self.exported, self.wanted = export(source, openness)
+        self.exported, self.wanted = export(source, openness, options.export_limit)
         self.pinned, self.ties = set(), {}
         self.masks = len(self.wanted)
         self.roles = ["input"] * len(source.inputs) + ["mask"] * self.masks + ["state"] * len(source.state)
@@ -427,13 +427,14 @@ def make(options, path, assay):
 
 def make_of(options, path, assay, source):
     """(text, report) of a source."""
-    first, before = None, list(NOTES)
+    first, before, long = None, list(NOTES), ""
     for openness in OPENNESS if not options.fixed_sizes else OPENNESS[-1:]:
         try:
             attempt, draft, good = try_openness(options, path, source, assay, openness)
             break
         except Refused as e:
             first = first or e
+            long = str(e) if isinstance(e, TookLong) else long
             NOTES[:] = before
             if options.verbose:
                 print(f"with {openness} dimensions open: {e}", file=sys.stderr)
@@ -441,6 +442,8 @@ def make_of(options, path, assay, source):
                 raise
     else:
         raise first
+    if long:
+        note(f"{long}, so that fewer are (--export-limit SECONDS)")
     say_masks(attempt.masks)
     words = draft.write(attempt.output_dims(draft.graph))  # with all notes
     weights = sum("static" in d for _, _, _, d in draft.inputs)
