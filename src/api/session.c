@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/parallel.h"
+#include "base/thread.h"
 #include "judge/form.h"
 #include "sandbox/sandbox.h"
 #include "task/task.h"
@@ -223,7 +224,9 @@ static enum assay_status check_numbers(const struct assay_request *r, struct ass
 enum assay_status api_ask(struct assay_session *s, const struct assay_request *r, bool candidate, struct api_asked *out,
                           struct assay_error *err) {
   struct api_asked a = {0};
-  enum assay_status status = api_take(&a.request, sizeof a.request, r, "assay_request", err);
+  enum assay_status status = thread_has_stack(err);
+  if (!status)
+    status = api_take(&a.request, sizeof a.request, r, "assay_request", err);
   if (!status)
     status = check_numbers(&a.request, err);
   if (!status && !a.request.task)

@@ -96,8 +96,11 @@ static int write_all(int fd, const char *p, size_t n) {
   return 0;
 }
 
-static enum assay_status write_error(struct assay_error *err, const char *path, int code) {
-  return error_set(err, ASSAY_ERR_IO, "cannot write %s: %s", path, strerror(code));
+enum assay_status file_write_error(struct assay_error *err, const char *path, int code) {
+  return error_set(err, ASSAY_ERR_IO, "cannot write %s: %s%s", path, strerror(code),
+                   code == EFBIG    ? "; raise the limit of files' sizes, ulimit -f"
+                   : code == EMFILE ? "; raise the limit of open files, ulimit -n"
+                                    : "");
 }
 
 // The stream that writes to this file ("/dev/stdout" after `>> FILE`), or -1. It is not replaced under its writer.
@@ -114,11 +117,11 @@ static enum assay_status write_through(const char *path, int stream, const void 
                                        struct assay_error *err) {
   int fd = stream >= 0 ? fcntl(stream, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
   if (fd < 0)
-    return write_error(err, path, errno);
+    return file_write_error(err, path, errno);
   int code = write_all(fd, data, len); // no fsync, which is for disks
   if (close(fd) != 0 && !code)
     code = errno;
-  return code ? write_error(err, path, code) : ASSAY_OK;
+  return code ? file_write_error(err, path, code) : ASSAY_OK;
 }
 
 // To a temporary file next to `path`, which then takes its name; `mode`: that of the file it replaces.
@@ -130,7 +133,7 @@ static enum assay_status write_renamed(const char *path, const mode_t *mode, con
     return error_set(err, ASSAY_ERR_IO, "cannot write %s: the path is too long", path);
   int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (fd < 0)
-    return write_error(err, temporary, errno);
+    return file_write_error(err, temporary, errno);
   int code = write_all(fd, data, len);
   if (!code && fsync(fd) != 0)
     code = errno;
@@ -143,7 +146,7 @@ static enum assay_status write_renamed(const char *path, const mode_t *mode, con
   if (!code)
     return ASSAY_OK;
   unlink(temporary);
-  return write_error(err, path, code);
+  return file_write_error(err, path, code);
 }
 
 // What a chain of symbolic links ends at, also where that does not exist yet. 0 or an errno.
@@ -179,7 +182,7 @@ enum assay_status file_write(const char *path, const void *data, size_t len, str
     return write_through(path, stream, data, len, err);
   int code = follow_links(path, file, sizeof file);
   if (code)
-    return write_error(err, path, code);
+    return file_write_error(err, path, code);
   return write_renamed(file, exists ? &st.st_mode : NULL, data, len, err);
 }
 

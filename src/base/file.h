@@ -21,6 +21,9 @@ enum assay_status file_read_start(const char *path, size_t limit_bytes, char **d
 // reader is waited for. ASSAY_ERR_IO.
 enum assay_status file_write(const char *path, const void *data, size_t len, struct assay_error *err);
 
+// ASSAY_ERR_IO for a file that could not be written, by errno; with the limit to raise where it was one of the shell's.
+enum assay_status file_write_error(struct assay_error *err, const char *path, int code);
+
 // Makes the folder and those above it, as far as they are not there ("mkdir -p"). ASSAY_ERR_IO names the one that
 // cannot be made.
 enum assay_status file_make_folders(const char *folder, struct assay_error *err);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/parallel.h"
+#include "base/thread.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -43,7 +44,7 @@ void parallel_for(int threads, int64_t n, int64_t grain, parallel_body *body, vo
   pthread_t ids[MAX_THREADS];
   int started = 0;
   for (int t = 1; t < threads && (int64_t)t * l.piece < n; t++)
-    if (pthread_create(&ids[started], NULL, loop_work, &l) == 0)
+    if (thread_start(&ids[started], loop_work, &l) == 0)
       started++;
   loop_work(&l);
   for (int t = 0; t < started; t++)

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "base/thread.h"
 #include "cli/bench.h"
 #include "judge/record.h"
 
@@ -295,10 +296,10 @@ static void open_line(struct line *l, bool gpu) {
   // A CPU candidate itself needs the CPUs, and whatever else runs shows in its time.
   int cpus = parallel_cpus(), helpers = gpu ? cpus * 3 / 4 : 0;
   helpers = helpers > MOST_AHEAD ? MOST_AHEAD : helpers;
-  if (helpers == 0 || pthread_create(&l->tester, NULL, tester, l) != 0)
+  if (helpers == 0 || thread_start(&l->tester, tester, l) != 0)
     return;
   for (int i = 0; i < helpers; i++)
-    l->n_threads += pthread_create(&l->threads[l->n_threads], NULL, helper, l) == 0;
+    l->n_threads += thread_start(&l->threads[l->n_threads], helper, l) == 0;
   l->ahead = l->n_threads;
   l->answer_threads = l->n_threads > 0 ? (2 * cpus + l->n_threads - 1) / l->n_threads : cpus;
   if (l->n_threads > 0)

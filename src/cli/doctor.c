@@ -115,6 +115,9 @@ static void check_sandbox(struct arguments *a) {
   bool strong = s.landlock_abi > 0 && s.seccomp && s.pid_namespace && s.network_namespace;
   line(a, "sandbox", s.seccomp ? strong ? "ok" : "limited" : "missing", s.text,
        strong ? "" : "use a Linux kernel with Landlock and seccomp, and allow user namespaces for this user");
+  struct assay_error err = {0};
+  if (sandbox_gives_stack(&err) != ASSAY_OK)
+    line(a, "stack limit", "missing", "too low: nothing can be built or judged", err.message);
 }
 
 static void check_files(struct arguments *a) {

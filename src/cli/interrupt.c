@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "cli/cli.h"
 #include "sandbox/sandbox.h"
 
@@ -134,7 +135,7 @@ static enum assay_status start(struct assay_error *err) {
   for (int i = 0; i < SIGNALS; i++)
     handle(signals[i], false);
   handle(SIGPIPE, false);
-  int e = pthread_create(&watcher, NULL, watch, NULL);
+  int e = thread_start(&watcher, watch, NULL);
   if (e)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot start a thread: %s", strerror(e));
   pthread_detach(watcher);

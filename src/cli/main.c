@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "cli/cli.h"
 
 // Ends of the process that do not come back to main: argp prints help and exits.
@@ -48,7 +49,9 @@ int main(int argc, char **argv) {
   signal(SIGCHLD, SIG_DFL); // whoever started us may ignore it, and then nobody learns how a child ended
   signal(SIGXFSZ, SIG_IGN); // a limit on files is an error of writing, which says what could not be written
   atexit(at_exit);
-  int code = cli_flush(cli_main(argc, argv));
+  thread_raise_limit();
+  struct assay_error err;
+  int code = cli_flush(thread_has_stack(&err) ? cli_fail(&err) : cli_main(argc, argv));
 #if !defined(__SANITIZE_ADDRESS__)
   // Without the exit handlers of a GPU's driver, which take long to free what the system frees anyway.
   fflush(NULL);

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "compute/cuda_driver.h"
 #include "device/turn.h"
 #include "device/utility.h"
@@ -120,10 +121,10 @@ enum assay_status workbench_begin(const struct assay_judge_options *o, struct as
   w->device = device;
   copy_options(w, o);
   if (w->cuda) {
-    w->begun = pthread_create(&w->thread, NULL, open_compute, w) == 0;
+    w->begun = thread_start(&w->thread, open_compute, w) == 0;
     if (!w->begun)
       open_compute(w);
-    w->monitoring = pthread_create(&w->monitor_thread, NULL, open_monitor, w) == 0;
+    w->monitoring = thread_start(&w->monitor_thread, open_monitor, w) == 0;
   }
   status = begin_runner(w, err);
   if (status) {

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "model/exchange.h"
 #include "model/wire.h"
 
@@ -341,7 +342,7 @@ enum assay_status model_client_open(const struct model_client_options *o, struct
     return error_nomem(err, "a client of language models");
   }
   c->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  int e = c->wake < 0 ? errno : pthread_create(&c->thread, NULL, work, c);
+  int e = c->wake < 0 ? errno : thread_start(&c->thread, work, c);
   c->started = e == 0;
   if (e) {
     status = error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot start a thread for language models: %s", strerror(e));

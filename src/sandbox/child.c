@@ -16,6 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/thread.h"
+
 enum { BUILDER_FILES = 256, RUNNER_FILES = 64, DEVICE_FILES = 4096, CHILD_UMASK = 077 };
 
 // Reports and ends the child. _exit, not exit: the judge's exit handlers are not ours to run.
@@ -72,7 +74,8 @@ static int set_limits(const struct sandbox_policy *p, int namespaces) {
   static const uint64_t files_of[] = {BUILDER_FILES, RUNNER_FILES, DEVICE_FILES};
   uint64_t files = files_of[p->role];
   int bad = limit(RLIMIT_CORE, 0, 0) | limit(RLIMIT_NOFILE, files, files) | limit(RLIMIT_MSGQUEUE, 0, 0) |
-            limit(RLIMIT_FSIZE, p->file_bytes, p->file_bytes);
+            limit(RLIMIT_FSIZE, p->file_bytes, p->file_bytes) |
+            limit(RLIMIT_STACK, THREAD_STACK_BYTES, RLIM_INFINITY); // the same whatever the shell has, of threads too
   // At the soft limit, SIGXCPU shows the reason; a process that ignores it is killed a second later.
   if (p->cpu_seconds > 0)
     bad |= limit(RLIMIT_CPU, (uint64_t)p->cpu_seconds, (uint64_t)p->cpu_seconds + 1);

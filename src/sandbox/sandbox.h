@@ -86,6 +86,10 @@ enum assay_status sandbox_spawn(const struct sandbox_policy *p, char *const argv
 enum { SANDBOX_NARROWER_BYTES = 96 };
 bool sandbox_is_narrower(const struct sandbox_policy *p, char text[static SANDBOX_NARROWER_BYTES]);
 
+// Whether children can have the stack that they have everywhere (THREAD_STACK_BYTES), or this process's own hard limit
+// is lower: ASSAY_ERR_ENVIRONMENT, as then from sandbox_spawn.
+enum assay_status sandbox_gives_stack(struct assay_error *err);
+
 // Waits until the child has ended or the deadline (clock_monotonic_ns) has passed, then kills everything that is left
 // of it and reaps it. The time from now to the deadline is the child's: what it waits for processors that others have
 // is given back, up to LIMIT_MOST times as much in all (base/limit.h), and what it stands still for others (c->pauses).

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "sandbox/isolate.h"
 
 static const char *step_text(int step) {
@@ -50,7 +51,8 @@ static enum assay_status hear(int fd, const struct child_plan *plan, struct assa
                    step_text(f.step), strerror(f.code), plan->policy->folder,
                    f.step == STEP_EXEC && f.code == EACCES
                        ? "; check that every folder on its path may be entered without privileges"
-                       : "");
+                   : f.code == EMFILE ? "; raise the limit of open files, ulimit -n"
+                                      : "");
 }
 
 static int open_pidfd(pid_t pid) {
@@ -90,6 +92,18 @@ static enum assay_status can_collect(struct assay_error *err) {
                    "(signal(SIGCHLD, SIG_DFL)), or handle it without SA_NOCLDWAIT");
 }
 
+// What a child would die of for want of a stack would be taken for its own failure.
+enum assay_status sandbox_gives_stack(struct assay_error *err) {
+  struct rlimit now;
+  if (getrlimit(RLIMIT_STACK, &now) != 0 || now.rlim_max >= THREAD_STACK_BYTES)
+    return ASSAY_OK;
+  return error_set(
+      err, ASSAY_ERR_ENVIRONMENT,
+      "this process's stack limit (ulimit -Hs) is %llu KiB, where compilers and kernels have %zu: start it "
+      "with ulimit -s %zu or more",
+      (unsigned long long)now.rlim_max >> 10, THREAD_STACK_BYTES >> 10, THREAD_STACK_BYTES >> 10);
+}
+
 bool sandbox_is_narrower(const struct sandbox_policy *p, char text[static SANDBOX_NARROWER_BYTES]) {
   const struct {
     __rlimit_resource_t resource;
@@ -120,6 +134,8 @@ enum assay_status sandbox_spawn(const struct sandbox_policy *p, char *const argv
   if (n_fds < 0 || n_fds > SANDBOX_MAX_FDS)
     return error_set(err, ASSAY_ERR_USAGE, "%s: %d descriptors for a child; at most %d", argv[0], n_fds,
                      SANDBOX_MAX_FDS);
+  if (!status)
+    status = sandbox_gives_stack(err);
   if (!status && !p->without_landlock)
     status = landlock_make(p, argv[0], &plan.landlock_fd, err);
   if (status != ASSAY_OK)

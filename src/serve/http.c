@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "serve/microhttpd_door.h"
+#include "base/thread.h"
 #include "serve/server.h"
 
 // A client that is answered while it still sends may lose the answer: what is a little too large is read to its end.
@@ -375,9 +376,9 @@ enum assay_status http_start(struct server *s, struct assay_error *err) {
       flags, (uint16_t)o->port, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_error, s,
       MHD_OPTION_URI_LOG_CALLBACK, on_target, s, MHD_OPTION_NOTIFY_COMPLETED, on_end, s, MHD_OPTION_NOTIFY_CONNECTION,
       on_connection, s, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_THREAD_POOL_SIZE, THREADS,
-      MHD_OPTION_CONNECTION_LIMIT, (unsigned)o->connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-      (unsigned)o->connections_per_address, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)o->timeout_s,
-      MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY, MHD_OPTION_END);
+      MHD_OPTION_THREAD_STACK_SIZE, THREAD_STACK_BYTES, MHD_OPTION_CONNECTION_LIMIT, (unsigned)o->connections,
+      MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)o->connections_per_address, MHD_OPTION_CONNECTION_TIMEOUT,
+      (unsigned)o->timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY, MHD_OPTION_END);
   if (!s->daemon)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot listen on %s port %d: %s; give another --port", o->address,
                      o->port, errno ? strerror(errno) : "libmicrohttpd does not say why");

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "serve/server.h"
 
 enum { LOOK_MS = 200, NICE = 10, MOST_SAID = 512 };
@@ -178,7 +179,7 @@ enum assay_status renew_start(struct server *s, struct assay_error *err) {
   if (!s->o->renew)
     return ASSAY_OK;
   r->wanted = true; // the first pages
-  const int e = pthread_create(&r->thread, NULL, keep, s);
+  const int e = thread_start(&r->thread, keep, s);
   if (e)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot start the thread that keeps the site: %s", strerror(e));
   r->started = true;

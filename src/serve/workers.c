@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "serve/server.h"
 
 enum { TICK_MS = 100, MOST_BACKOFF_S = 60, WORKER_ARGUMENTS = 64 };
@@ -287,7 +288,7 @@ static void *keep(void *arg) {
 enum assay_status workers_start(struct server *s, struct assay_error *err) {
   struct workers *all = &s->workers;
   all->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  int e = all->wake < 0 ? errno : pthread_create(&all->keeper, NULL, keep, s);
+  int e = all->wake < 0 ? errno : thread_start(&all->keeper, keep, s);
   if (e)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot start the thread that keeps workers: %s", strerror(e));
   all->started = true;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/thread.h"
 #include "serve/server.h"
 
 enum { MOST_AT_ONCE = 64 };
@@ -51,7 +52,7 @@ static void *run(void *arg) {
 
 enum assay_status writer_start(struct server *s, struct assay_error *err) {
   struct writer *w = &s->submissions;
-  int e = pthread_create(&w->thread, NULL, run, s);
+  int e = thread_start(&w->thread, run, s);
   if (e)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot start the thread that writes: %s", strerror(e));
   w->started = true;

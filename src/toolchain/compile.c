@@ -13,8 +13,10 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "base/thread.h"
 #include "toolchain/cc.h"
 
 enum { LOG_BYTES = 64 << 10, VERSION_BYTES = 4 << 10 };
@@ -225,7 +227,7 @@ static enum assay_status write_source(struct compile *c, const char *source, siz
   }
   if (fd >= 0 && close(fd) != 0 && !e)
     e = errno;
-  return e ? error_set(err, ASSAY_ERR_IO, "cannot write %s: %s", path, strerror(e)) : ASSAY_OK;
+  return e ? file_write_error(err, path, e) : ASSAY_OK;
 }
 
 static bool is_built(const struct compile *c) {
@@ -302,7 +304,7 @@ enum assay_status compile_start(struct compile *c, const char *source, size_t n,
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  int e = pthread_create(&c->waiter, NULL, wait_for_compiler, c);
+  int e = thread_start(&c->waiter, wait_for_compiler, c);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return e ? error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot start a thread for the build: %s", strerror(e)) : ASSAY_OK;
 }

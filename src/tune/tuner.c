@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/thread.h"
 #include "judge/form.h"
 #include "judge/load.h"
 #include "judge/record.h"
@@ -226,7 +227,7 @@ static void *begin(void *arg) {
 static void begin_all(struct work *batch, int n) {
   for (int i = 0; i < n; i++)
     if (!batch[i].status)
-      batch[i].threaded = pthread_create(&batch[i].thread, NULL, begin, &batch[i]) == 0;
+      batch[i].threaded = thread_start(&batch[i].thread, begin, &batch[i]) == 0;
   for (int i = 0; i < n; i++)
     if (batch[i].threaded)
       pthread_join(batch[i].thread, NULL);

@@ -80,6 +80,33 @@ if (ulimit -v 1500000 && "$assay" --help >/dev/null 2>&1); then # not under a sa
   expect 0 "room.c +pass" limited room.c -v 4000000
 fi
 
+piped() { "$@" 2>&1 | cat; } # the limit is not for what collects the output
+expect 3 "cannot write .*candidate.c: File too large; raise the limit of files' sizes, ulimit -f" piped limited room.c -f 0
+expect 3 "cannot arrange its descriptors: Too many open files .*; raise the limit of open files, ulimit -n" limited room.c -n 16
+
+# A stack limit. The usual 8 MiB are a kernel's and the judge's own whatever the soft limit is, or none ("unlimited" lets
+# threads have 2 MiB); a hard limit that is lower is said before any work.
+sed 's/  float \*y = args->outputs\[0\].data;/&\n  volatile char room[4 << 20];\n  for (int i = 0; i < (4 << 20); i += 4096)\n    room[i] = 1;/' \
+  "$cases/relu.c" >"$work/limits/deep.c"
+sed 's/void assay_kernel(/static void honest(/' "$work/limits/deep.c" >"$work/limits/deep_thread.c"
+cat >>"$work/limits/deep_thread.c" <<'E'
+#include <pthread.h>
+static void *part(void *a) { return honest(a), (void *)0; }
+void assay_kernel(const struct assay_args *args) {
+  pthread_t t;
+  if (pthread_create(&t, 0, part, (void *)args) == 0)
+    pthread_join(t, 0);
+}
+E
+expect 0 "deep.c +pass" limited deep.c -S -s 128
+expect 0 "deep_thread.c +pass" limited deep_thread.c -S -s 128
+expect 0 "deep_thread.c +pass" limited deep_thread.c -s unlimited
+expect 3 "stack limit .ulimit -Hs. is 2048 KiB, where compilers and kernels have 8192: start it with ulimit -s 8192" \
+  limited deep.c -s 2048
+expect 3 "stack limit +missing +too low" bash -c 'ulimit -s 2048 && "$1" doctor' sh "$assay"
+expect 3 "stack has [0-9]+ KiB left, and judging takes up to 1024 KiB: the stack limit .ulimit -s. is too low" \
+  limited deep.c -s 128
+
 # Too few processes for the threads of judge and kernel together. They are not counted for root: as another user, who must
 # be able to come here.
 sed 's/void assay_kernel(/static void honest(/' "$cases/relu.c" >"$work/limits/threads.c"

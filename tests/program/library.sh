@@ -45,6 +45,8 @@ expect 0 "^$" sh -c 'cc -o static_ask "$1" $(pkg-config --cflags assay) "$2/liba
 expect 0 "^y: float" env -u LD_LIBRARY_PATH ./static_ask kernelbench/1/19 "$prefix"
 echo 'int broken(' >broken.c
 expect 1 "^build_failed: broken.c|^build_failed: .*error" ./judge kernelbench/1/19 broken.c
+expect 3 "stack has [0-9]+ KiB left, and judging takes up to 1024 KiB: .*ulimit -s" bash -c 'ulimit -s 192 && "$@"' sh \
+  ./judge kernelbench/1/19 "$source/tests/cases/relu.c"
 expect 3 "no task 'kernelbench/1/999'" ./judge kernelbench/1/999 broken.c
 expect 3 "Assay is not installed under /nowhere" ./judge kernelbench/1/19 broken.c /nowhere
 expect 0 '"steps"|"launches"|"modules"' ./plan kernelbench/1/23 "$source/tests/opencl/softmax.cl"
