@@ -11,6 +11,7 @@
 //
 // Some operators are several for PyTorch, and have boundaries inside (op_def.stores_inside): arith_stores_inside.
 #include "base/alloc.h"
+#include "base/memory.h"
 #include "base/parallel.h"
 #include "oracle/run.h"
 
@@ -65,6 +66,25 @@ void run_memos_release(const struct graph *g, struct op_memo *memos) {
   for (int i = 0; memos && i < g->n_nodes; i++)
     op_memo_release(&memos[i]);
   base_free(memos);
+}
+
+int64_t run_factor_bytes(const struct node *n, const struct shape *matrices, const struct shape *right) {
+  enum { MATRICES = 7, SIDES = 3 }; // a right-hand side's columns three times, as in ops/linalg.c
+  if (n->op->class != OP_FACTORIZATION)
+    return 0;
+  return (shape_count(matrices) * MATRICES + (right ? shape_count(right) * SIDES : 0)) * (int64_t)sizeof(double);
+}
+
+bool run_memo_fits(const struct op_eval *c, int64_t needed) {
+  enum { MATRICES = 3, HEADS = 256, PART = 4 }; // two layouts of a matrix and their rows; what is noted of each matrix
+  if (c->node->op->class != OP_FACTORIZATION)
+    return true; // nothing is kept
+  const struct shape *a = &c->in[0]->shape;
+  int64_t total, doubles = shape_count(a) * MATRICES;
+  for (int o = 0; o < c->n_out; o++) // of QR and SVD the outputs are kept
+    doubles += c->out[o].bits ? shape_count(&c->out[o].shape) : 0;
+  const int64_t bytes = doubles * (int64_t)sizeof(double) + (a->rank > 2 ? shape_span(a, 0, a->rank - 2) : 1) * HEADS;
+  return bytes <= (memory_available("", &total) - needed) / PART;
 }
 
 bool run_is_boundary(const struct graph *g, const bool *steady, int node, int v) {

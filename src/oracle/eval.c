@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/memory.h"
 #include "oracle/run.h"
 
 struct arith arith_exact(void) {
@@ -127,15 +126,6 @@ static void release_stored(struct pass *p, const struct node *n) {
     array_release(&p->io.stored[k]);
 }
 
-// Whether there is ample room for what an operator keeps for other passes: some matrices of its input's size. It stays
-// until the last pass, beside what each takes; without it they give the same numbers.
-static bool memo_fits(const struct op_eval *c) {
-  enum { MATRICES = 8, PART = 4 };
-  int64_t total;
-  return c->node->op->class != OP_FACTORIZATION ||
-         shape_count(&c->in[0]->shape) <= memory_available("", &total) / PART / MATRICES / (int64_t)sizeof(double);
-}
-
 static void drop_dead(struct pass *p, int index) {
   const struct node *n = &p->r->graph->nodes[index];
   int kept[RUN_KEPT];
@@ -181,7 +171,7 @@ static enum assay_status run_node(struct pass *p, int index, struct assay_error 
                       .scratch = &scratch};
   c.arith.key = noise_derive(p->r->arith.key, (uint64_t)index);
   if (p->r->memos && index < g->n_nodes - g->n_exact && run_is_steady(n, p->steady) &&
-      (!c.arith.exact || memo_fits(&c)))
+      (!c.arith.exact || run_memo_fits(&c, p->r->pass_bytes)))
     c.memo = &p->r->memos[index];
   if (c.arith.part && (n->outputs[0] < 0 || !c.arith.part->apart[n->outputs[0]]))
     c.arith.part = NULL;

@@ -26,6 +26,7 @@ struct oracle_request {
   int threads;
   const double *products; // of run_find_products (run.h), for passes where one accumulator counts; NULL: none
   struct op_memo *memos;  // of each node (run_memos_make in run.h); NULL: there is no other pass
+  int64_t pass_bytes;     // with memos: what a pass takes at most, which they leave free
   // For a contract pass over a graph with one contraction: where not NULL, asks node `sigma_node` for its error in
   // closed form (op_eval.sigma). *has_sigma says whether it gave it.
   float *sigma;

@@ -70,6 +70,14 @@ bool run_is_steady(const struct node *n, const bool *steady);
 struct op_memo *run_memos_make(const struct graph *g);
 void run_memos_release(const struct graph *g, struct op_memo *memos); // NULL is fine
 
+// What a factorization works in, besides its inputs and outputs; 0 for other operators. `right`: NULL where it has
+// none.
+int64_t run_factor_bytes(const struct node *n, const struct shape *matrices, const struct shape *right);
+
+// Whether this node's operator may keep something until the last pass: a part of what memory is spare at this moment,
+// beside the `needed` bytes that passes take at most. Without it they give the same numbers.
+bool run_memo_fits(const struct op_eval *c, int64_t needed);
+
 // Whether `node` may read value v, one of its inputs, rounded to the contract's storage type; whether any node may.
 bool run_is_boundary(const struct graph *g, const bool *steady, int node, int v);
 bool run_has_boundary(const struct graph *g, const bool *steady); // inside a node, too

@@ -403,7 +403,6 @@ static void eval_range(void *arg, int64_t begin, int64_t end) {
 
 // What a pass takes at most: its values, and what a factorization works in.
 static int64_t bytes_of_pass(const struct graph *g, const struct array *inputs) {
-  enum { MATRICES = 7, SIDES = 3 }; // a right-hand side's columns three times, as in ops/linalg.c
   struct arena arena = {0};
   struct graph_shapes shapes;
   struct oracle_bytes bytes;
@@ -411,16 +410,15 @@ static int64_t bytes_of_pass(const struct graph *g, const struct array *inputs) 
   int64_t most = 0;
   bool known = oracle_infer(g, inputs, &arena, &shapes, &ignored) == ASSAY_OK &&
                oracle_answer_bytes(g, shapes.values, &bytes, &ignored) == ASSAY_OK;
-  for (int i = 0; i < g->n_nodes && known; i++)
-    if (g->nodes[i].op->class == OP_FACTORIZATION) {
-      const struct node *node = &g->nodes[i];
-      const int64_t sides = node->n_inputs > 1 && node->inputs[1] >= 0
-                                ? shape_count(&shapes.values[node->inputs[1]].shape) * SIDES
-                                : 0,
-                    n = (shape_count(&shapes.values[node->inputs[0]].shape) * MATRICES + sides) *
-                        (int64_t)sizeof(double);
-      most = n > most ? n : most;
-    }
+  for (int i = 0; i < g->n_nodes && known; i++) {
+    const struct node *node = &g->nodes[i];
+    if (node->op->class != OP_FACTORIZATION)
+      continue;
+    const bool right = node->n_inputs > 1 && node->inputs[1] >= 0;
+    const int64_t n = run_factor_bytes(node, &shapes.values[node->inputs[0]].shape,
+                                       right ? &shapes.values[node->inputs[1]].shape : NULL);
+    most = n > most ? n : most;
+  }
   arena_release(&arena);
   return known ? most + bytes.working + bytes.answer : INT64_MAX;
 }
@@ -674,6 +672,8 @@ static enum assay_status answer_sampled(const struct graph *g, const struct arra
   r.products = products;
   if (!status && n > 0)
     r.memos = run_memos_make(g); // without memory for it passes share nothing
+  if (r.memos && factorizes(g))
+    r.pass_bytes = bytes_of_pass(g, inputs);
   if (!status)
     status = oracle_eval(&r, a->y, err);
   for (int i = 0; i < g->n_outputs && !status; i++)

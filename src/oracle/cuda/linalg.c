@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/rows.h"
+#include "oracle/run.h"
 
 enum { OUTPUTS = 3 };
 
@@ -51,6 +52,10 @@ enum assay_status gpu_host_eval(struct gpu_eval *c, struct assay_error *err) {
                         .threads = parallel_cpus(),
                         .scratch = &scratch,
                         .memo = c->memo};
+    const bool right = c->n_in > 1 && v.infer.in[1];
+    if (e.memo && e.arith.exact &&
+        !run_memo_fits(&e, run_factor_bytes(c->node, &v.infer.in[0]->shape, right ? &v.infer.in[1]->shape : NULL)))
+      e.memo = NULL;
     const bool waits = takes_long(&v.infer);
     if (waits)
       compute_waits(c->compute, true);

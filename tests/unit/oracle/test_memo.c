@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // modules: onnx oracle
-// link: -Wl,--wrap=memory_available
+// link: -Wl,--wrap=memory_available,--wrap=oracle_eval
 // What the passes of one answer share of a factorization, and large matrices, whose blocks are spread over threads: the
 // same numbers as passes that share nothing, whatever the number of threads.
 #include <math.h>
@@ -143,19 +143,33 @@ static void test_threads(void **state) {
   }
 }
 
-static bool is_meagre;
+static int64_t available_bytes; // 0: what the machine has
 
 int64_t __real_memory_available(const char *root, int64_t *total);
 int64_t __wrap_memory_available(const char *root, int64_t *total);
 int64_t __wrap_memory_available(const char *root, int64_t *total) {
   const int64_t available = __real_memory_available(root, total);
-  return is_meagre ? 1024 : available;
+  return available_bytes ? available_bytes : available;
+}
+
+static int64_t pass_bytes; // what the last answer's passes were said to take
+static bool shared;        // one of its passes had a memo to read
+
+enum assay_status __real_oracle_eval(const struct oracle_request *r, struct array *outputs, struct assay_error *err);
+enum assay_status __wrap_oracle_eval(const struct oracle_request *r, struct array *outputs, struct assay_error *err);
+enum assay_status __wrap_oracle_eval(const struct oracle_request *r, struct array *outputs, struct assay_error *err) {
+  enum assay_status status = __real_oracle_eval(r, outputs, err);
+  if (r->memos) {
+    pass_bytes = r->pass_bytes;
+    shared = shared || r->memos[0].kept;
+  }
+  return status;
 }
 
 // Where memory is nearly used up nothing is kept.
 static void test_no_room(void **state) {
   (void)state;
-  is_meagre = true;
+  available_bytes = 1024;
   for (int i = 0; i < EXAMPLES; i++) {
     struct model m;
     struct array in[2], truth[3] = {0}, alone[3] = {0}, after[3] = {0};
@@ -176,7 +190,36 @@ static void test_no_room(void **state) {
     run_memos_release(&m.flat, r.memos);
     end(&m, in);
   }
-  is_meagre = false;
+  available_bytes = 0;
+}
+
+// What passes take stays free: a judgement whose need is just there has it to the end. Only what is spare beside that
+// is for memos, also where they would be a small part of all.
+static void test_only_what_is_spare(void **state) {
+  (void)state;
+  static const char text[] = "(float[1,100,100] a, float[1000000] b) => (float[1,100,100] y, float[1000000] z) "
+                             "{ y = ai.assay.Inverse(a) z = Exp(b) }";
+  const struct shape a = {.rank = 3, .dims = {1, 100, 100}}, b = {.rank = 1, .dims = {1000000}};
+  struct assay_error err = {0};
+  struct model m;
+  struct array in[2] = {0};
+  assert_int_equal(onnx_parse_graph(text, strlen(text), "spare", &m, &err), ASSAY_OK);
+  assert_int_equal(array_create(DTYPE_FLOAT, &a, &in[0], NULL), ASSAY_OK);
+  assert_int_equal(array_create(DTYPE_FLOAT, &b, &in[1], NULL), ASSAY_OK);
+  fill(&in[0], 100);
+  memset(in[1].bits, 0, (size_t)shape_count(&b) * sizeof *in[1].bits);
+  const int64_t values = (2 * 8 + 8 + 4) * shape_count(&b), memo = 4 * 100 * 100 * 8;
+  for (int ample = 1; ample >= 0; ample--) {
+    struct oracle_answer y;
+    available_bytes = ample ? 8 * values : pass_bytes + memo;
+    shared = false;
+    assert_int_equal(oracle_answer_make(&m.flat, in, &fp32, REPLICAS, 1, &y, &err), ASSAY_OK);
+    assert_true(pass_bytes > values && pass_bytes > 64 * memo);
+    assert_true(shared == ample);
+    oracle_answer_release(&y);
+  }
+  available_bytes = 0;
+  end(&m, in);
 }
 
 // Passes of empty tensors take no memory, of which there is room for any number.
@@ -356,9 +399,10 @@ static void test_load(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_passes_share), cmocka_unit_test(test_threads),   cmocka_unit_test(test_elimination),
-      cmocka_unit_test(test_cholesky),     cmocka_unit_test(test_triangles), cmocka_unit_test(test_load),
-      cmocka_unit_test(test_reflections),  cmocka_unit_test(test_empty),     cmocka_unit_test(test_no_room),
+      cmocka_unit_test(test_passes_share),       cmocka_unit_test(test_threads),   cmocka_unit_test(test_elimination),
+      cmocka_unit_test(test_cholesky),           cmocka_unit_test(test_triangles), cmocka_unit_test(test_load),
+      cmocka_unit_test(test_reflections),        cmocka_unit_test(test_empty),     cmocka_unit_test(test_no_room),
+      cmocka_unit_test(test_only_what_is_spare),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
