@@ -449,7 +449,7 @@ static void ldl_cost(const struct op_infer *c, struct op_cost *cost) {
 
 #define DECOMPOSE_ROW(NAME, INPUTS, OUTPUTS)                                                                           \
   OP_ROW_OF("ai.assay", NAME, 1, INPUTS, INPUTS, 1, OUTPUTS, OP_FACTORIZATION),                                        \
-      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}
+      .matrices = 7, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}
 
 static const struct op_def rows[] = {
     {DECOMPOSE_ROW("QR", 1, 2), .infer = qr_infer, .eval = qr_eval, .cost = qr_cost, .free = 1 << 0 | 1 << 1,

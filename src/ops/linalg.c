@@ -384,21 +384,22 @@ static void pytorch_triangular(struct pytorch_writer *w, const struct node *n) {
              node_int(n, "unit", 0) ? ", unitriangular=True" : "");
 }
 
-#define LINALG_ROW(NAME, DOMAIN, SINCE, INPUTS, OUTPUTS)                                                               \
+#define LINALG_ROW(NAME, DOMAIN, SINCE, INPUTS, OUTPUTS, MATRICES)                                                     \
   .name = NAME, .domain = DOMAIN, .since = SINCE, .min_in = INPUTS, .max_in = INPUTS, .min_out = 1,                    \
-  .max_out = OUTPUTS, .class = OP_FACTORIZATION, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}
+  .max_out = OUTPUTS, .class = OP_FACTORIZATION, .matrices = MATRICES,                                                 \
+  .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}
 
 static const struct op_def rows[] = {
-    {LINALG_ROW("Det", "", 11, 1, 1), .infer = determinant_infer, .eval = determinant_eval, .cost = determinant_cost,
+    {LINALG_ROW("Det", "", 11, 1, 1, 7), .infer = determinant_infer, .eval = determinant_eval, .cost = determinant_cost,
      .pytorch = {.text = "torch.linalg.det($0)"},
      .doc = "The determinants of square matrices, the last two dimensions. That of a singular matrix is 0.",
      .example = "(float[3,4,4] x) => (float[3] y) { y = Det(x) }"},
-    {LINALG_ROW("Inverse", "ai.assay", 1, 1, 1), .infer = square_infer, .eval = inverse_eval, .cost = inverse_cost,
+    {LINALG_ROW("Inverse", "ai.assay", 1, 1, 1, 7), .infer = square_infer, .eval = inverse_eval, .cost = inverse_cost,
      .pytorch = {.text = "torch.linalg.inv($0)"},
      .doc = "The inverses of square matrices, the last two dimensions. Those of singular ones are NaN, and of no use: "
             "questions with a matrix that the contract's precision cannot tell from a singular one are not asked.",
      .example = "(float[3,4,4] x) => (float[3,4,4] y) { y = ai.assay.Inverse(x) }"},
-    {LINALG_ROW("LU", "ai.assay", 1, 1, 3), .infer = factors_infer, .eval = factors_eval, .cost = determinant_cost,
+    {LINALG_ROW("LU", "ai.assay", 1, 1, 3, 7), .infer = factors_infer, .eval = factors_eval, .cost = determinant_cost,
      .pytorch = {.text = "torch.linalg.lu($0)", .results = OP_PYTORCH_ALL},
      .doc =
          "A permutation matrix P, a lower triangle L with ones on its diagonal and an upper triangle U whose product "
@@ -406,26 +407,26 @@ static const struct op_def rows[] = {
          "of "
          "L is above 1. NaN below and above the diagonal of a matrix for which elimination ends early.",
      .example = "(float[3,4,4] x) => (float[3,4,4] p, float[3,4,4] l, float[3,4,4] u) { p, l, u = ai.assay.LU(x) }"},
-    {LINALG_ROW("Solve", "ai.assay", 1, 2, 1), .infer = system_infer, .eval = solve_eval, .cost = solve_cost,
+    {LINALG_ROW("Solve", "ai.assay", 1, 2, 1, 7), .infer = system_infer, .eval = solve_eval, .cost = solve_cost,
      .pytorch = {.text = "torch.linalg.solve($0, $1)"},
      .doc = "X with A X = B for square matrices A (input 0, [..., n, n]) and B (input 1, [..., n, k]) of the same "
             "batch. Singular ones as for Inverse.",
      .example = "(float[3,4,4] a, float[3,4,2] b) => (float[3,4,2] x) { x = ai.assay.Solve(a, b) }"},
-    {LINALG_ROW("SolveTriangular", "ai.assay", 1, 2, 1), .attrs = triangular_attrs, .infer = system_infer,
+    {LINALG_ROW("SolveTriangular", "ai.assay", 1, 2, 1, 0), .attrs = triangular_attrs, .infer = system_infer,
      .eval = triangular_eval, .cost = triangular_cost, .pytorch = {.write = pytorch_triangular},
      .doc =
          "X with T X = B, where T is the lower triangle of input 0, or with upper = 1 the upper one; the rest is not "
          "read, and with unit = 1 neither is the diagonal, which then counts as ones. Input 1 is B.",
      .example = "(float[3,4,4] t, float[3,4,2] b) => (float[3,4,2] x) "
                 "{ x = ai.assay.SolveTriangular<unit = 1>(t, b) }"},
-    {LINALG_ROW("Cholesky", "ai.assay", 1, 1, 1), .infer = square_infer, .eval = cholesky_eval, .cost = cholesky_cost,
-     .pytorch = {.text = "torch.linalg.cholesky($0)"},
+    {LINALG_ROW("Cholesky", "ai.assay", 1, 1, 1, 3), .infer = square_infer, .eval = cholesky_eval,
+     .cost = cholesky_cost, .pytorch = {.text = "torch.linalg.cholesky($0)"},
      .doc =
          "The lower triangle L with L L' = A and a positive diagonal, zeros above it, for symmetric positive definite "
          "matrices A, of which the upper triangle is not read. NaN where A is not positive definite.",
      .example = "(float[3,4,4] x) => (float[3,4,4] y) "
                 "{ t = Transpose<perm = [0, 2, 1]>(x) p = MatMul(x, t) y = ai.assay.Cholesky(p) }"},
-    {LINALG_ROW("SlogDet", "ai.assay", 1, 1, 2), .infer = determinant_infer, .eval = log_determinant_eval,
+    {LINALG_ROW("SlogDet", "ai.assay", 1, 1, 2, 7), .infer = determinant_infer, .eval = log_determinant_eval,
      .cost = determinant_cost, .pytorch = {.text = "torch.linalg.slogdet($0)", .results = OP_PYTORCH_ALL},
      .doc = "The sign of the determinant and the logarithm of its size (output 1), for square matrices, the last two "
             "dimensions. 0 and -infinity of a singular matrix.",

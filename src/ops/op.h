@@ -230,6 +230,7 @@ struct op_def {
   op_contracted_fn *contracted; // NULL: it is not said
   op_moments_fn *moments;       // NULL: none is counted; of a reduction (OP_REDUCTION) as many as output 0 has elements
   struct op_pytorch pytorch;
+  int matrices;           // of an OP_FACTORIZATION: it works in so many of one matrix's size, besides input and output
   bool casts;             // it passes values on as another type
   const char *doc;        // one or two sentences; for ai.assay the whole specification
   bool reads_shapes_only; // eval looks at its inputs' dtype and shape, never at their elements (Shape, Size)

@@ -329,7 +329,7 @@ static void pytorch_low_rank(struct pytorch_writer *w, const struct node *n) {
 }
 
 #define SPECTRAL_ROW(NAME)                                                                                             \
-  OP_ROW_OF("ai.assay", NAME, 1, 1, 1, 1, 1, OP_FACTORIZATION), .cost = reduction_cost,                                \
+  OP_ROW_OF("ai.assay", NAME, 1, 1, 1, 1, 1, OP_FACTORIZATION), .cost = reduction_cost, .matrices = 7,                 \
                                                                 .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}
 #define OF_MATRICES " => (float[3,5,5] y) { t = Transpose<perm = [0, 2, 1]>(x) p = MatMul(x, t) "
 

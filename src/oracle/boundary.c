@@ -69,10 +69,13 @@ void run_memos_release(const struct graph *g, struct op_memo *memos) {
 }
 
 int64_t run_factor_bytes(const struct node *n, const struct shape *matrices, const struct shape *right) {
-  enum { MATRICES = 7, SIDES = 3 }; // a right-hand side's columns three times, as in ops/linalg.c
-  if (n->op->class != OP_FACTORIZATION)
+  enum { SIDES = 3 }; // a right-hand side's columns three times, as in ops/linalg.c
+  if (n->op->class != OP_FACTORIZATION || shape_count(matrices) == 0)
     return 0;
-  return (shape_count(matrices) * MATRICES + (right ? shape_count(right) * SIDES : 0)) * (int64_t)sizeof(double);
+  const int64_t batch = shape_span(matrices, 0, matrices->rank - 2), cpus = parallel_cpus();
+  const int64_t at_once = batch < cpus ? batch : cpus; // a thread works on one of them
+  const int64_t doubles = shape_count(matrices) * n->op->matrices + (right ? shape_count(right) * SIDES : 0);
+  return doubles / batch * at_once * (int64_t)sizeof(double);
 }
 
 bool run_memo_fits(const struct op_eval *c, int64_t needed) {

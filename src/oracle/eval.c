@@ -230,6 +230,13 @@ enum assay_status oracle_eval(const struct oracle_request *r, struct array *outp
   return status;
 }
 
+static int64_t factor_bytes(const struct node *n, const struct array *values) {
+  const bool right = n->n_inputs > 1 && n->inputs[1] >= 0;
+  return n->op->class != OP_FACTORIZATION
+             ? 0
+             : run_factor_bytes(n, &values[n->inputs[0]].shape, right ? &values[n->inputs[1]].shape : NULL);
+}
+
 // Walks the graph as a pass does: what a node needs is taken when it runs and dropped after its last use.
 enum assay_status oracle_answer_bytes(const struct graph *g, const struct array *values, struct oracle_bytes *out,
                                       struct assay_error *err) {
@@ -252,7 +259,8 @@ enum assay_status oracle_answer_bytes(const struct graph *g, const struct array 
       owned[v] = true;
       live += VALUE_BYTES * shape_count(&values[v].shape);
     }
-    most = live > most ? live : most;
+    const int64_t at_work = live + factor_bytes(n, values);
+    most = at_work > most ? at_work : most;
     int kept[RUN_KEPT], n_kept = run_find_kept(g, i, kept);
     for (int k = 0; k < n->n_inputs + n->n_outputs + n_kept; k++) {
       int v = k < n->n_inputs                  ? n->inputs[k]

@@ -67,8 +67,8 @@ enum assay_status oracle_moments(const struct graph *g, const struct array *valu
                                  int64_t *moments, struct assay_error *err);
 
 // The memory that oracle_answer_make takes on the host: `answer` stays until it is released, `working` is needed
-// besides while it works (inputs and the intermediates that live at once; what single operators take for themselves
-// comes on top). `values`: all shapes, as of oracle_infer.
+// besides while it works (inputs, the intermediates that live at once, and what factorizations work in; what other
+// operators take for themselves comes on top). `values`: all shapes, as of oracle_infer.
 struct oracle_bytes {
   int64_t answer, working;
 };

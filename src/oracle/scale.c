@@ -401,26 +401,16 @@ static void eval_range(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-// What a pass takes at most: its values, and what a factorization works in.
+// What a pass takes at most.
 static int64_t bytes_of_pass(const struct graph *g, const struct array *inputs) {
   struct arena arena = {0};
   struct graph_shapes shapes;
   struct oracle_bytes bytes;
   struct assay_error ignored = {0};
-  int64_t most = 0;
-  bool known = oracle_infer(g, inputs, &arena, &shapes, &ignored) == ASSAY_OK &&
-               oracle_answer_bytes(g, shapes.values, &bytes, &ignored) == ASSAY_OK;
-  for (int i = 0; i < g->n_nodes && known; i++) {
-    const struct node *node = &g->nodes[i];
-    if (node->op->class != OP_FACTORIZATION)
-      continue;
-    const bool right = node->n_inputs > 1 && node->inputs[1] >= 0;
-    const int64_t n = run_factor_bytes(node, &shapes.values[node->inputs[0]].shape,
-                                       right ? &shapes.values[node->inputs[1]].shape : NULL);
-    most = n > most ? n : most;
-  }
+  const bool known = oracle_infer(g, inputs, &arena, &shapes, &ignored) == ASSAY_OK &&
+                     oracle_answer_bytes(g, shapes.values, &bytes, &ignored) == ASSAY_OK;
   arena_release(&arena);
-  return known ? most + bytes.working + bytes.answer : INT64_MAX;
+  return known ? bytes.working + bytes.answer : INT64_MAX;
 }
 
 static bool factorizes(const struct graph *g) {

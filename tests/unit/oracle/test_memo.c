@@ -222,6 +222,39 @@ static void test_only_what_is_spare(void **state) {
   end(&m, in);
 }
 
+// What a factorization works in is part of the need that is looked at before any work: the factors, and what their
+// errors are drawn from. A triangular system is solved in its right-hand side.
+static void test_need(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    int matrices; // in all, at least and not above one half more
+  } needs[] = {
+      {"(float[1,100,100] a) => (float[1] y) { y = Det(a) }", 8},
+      {"(float[100,100] a) => (float[100,100] y) { y = ai.assay.Cholesky(a) }", 5},
+      {"(float[100,100] a, float[100,1] b) => (float[100,1] y) { y = ai.assay.SolveTriangular(a, b) }", 1},
+  };
+  for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+    struct model m;
+    struct arena arena = {0};
+    struct graph_shapes shapes;
+    struct oracle_bytes bytes;
+    struct assay_error err = {0};
+    assert_int_equal(onnx_parse_graph(needs[i].text, strlen(needs[i].text), "need", &m, &err), ASSAY_OK);
+    const bool flat = !strstr(needs[i].text, "[1,100,100]");
+    const struct array in[] = {{.dtype = DTYPE_FLOAT,
+                                .shape = flat ? (struct shape){.rank = 2, .dims = {100, 100}}
+                                              : (struct shape){.rank = 3, .dims = {1, 100, 100}}},
+                               {.dtype = DTYPE_FLOAT, .shape = {.rank = 2, .dims = {100, 1}}}};
+    assert_int_equal(oracle_infer(&m.flat, in, &arena, &shapes, &err), ASSAY_OK);
+    assert_int_equal(oracle_answer_bytes(&m.flat, shapes.values, &bytes, &err), ASSAY_OK);
+    const int64_t least = needs[i].matrices * 100 * 100 * (int64_t)sizeof(double);
+    assert_in_range(bytes.working, least, least * 3 / 2);
+    arena_release(&arena);
+    model_release(&m);
+  }
+}
+
 // Passes of empty tensors take no memory, of which there is room for any number.
 static void test_empty(void **state) {
   (void)state;
@@ -402,7 +435,7 @@ int main(void) {
       cmocka_unit_test(test_passes_share),       cmocka_unit_test(test_threads),   cmocka_unit_test(test_elimination),
       cmocka_unit_test(test_cholesky),           cmocka_unit_test(test_triangles), cmocka_unit_test(test_load),
       cmocka_unit_test(test_reflections),        cmocka_unit_test(test_empty),     cmocka_unit_test(test_no_room),
-      cmocka_unit_test(test_only_what_is_spare),
+      cmocka_unit_test(test_only_what_is_spare), cmocka_unit_test(test_need),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
