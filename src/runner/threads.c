@@ -115,24 +115,64 @@ static bool words_hold(pid_t pid, const struct parking *at, int n) {
   return hold;
 }
 
-// Whether the kernel says of every word's page that it belongs to this process alone: it is there, and neither a file's
-// nor shared (Documentation/admin-guide/mm/pagemap.rst, since Linux 3.5). A private page of a file is such a one once
-// it was written. No: it is not known, or pages are not told of.
-static bool pages_are_own(pid_t pid, const struct parking *at, int n) {
+// What the kernel says of a page: that it belongs to this process alone, which is there, and neither a file's nor
+// shared (Documentation/admin-guide/mm/pagemap.rst, since Linux 3.5). A private page of a file is such a one once it
+// was written.
+enum page { PAGE_OWN, PAGE_OF_OTHERS, PAGE_UNKNOWN };
+
+static enum page page_of(int pagemap, uint64_t address) {
   const uint64_t present = (uint64_t)1 << 63, file_or_shared = (uint64_t)1 << 61,
                  page = (uint64_t)sysconf(_SC_PAGESIZE);
+  uint64_t entry = 0;
+  if (pread(pagemap, &entry, sizeof entry, (off_t)(address / page * sizeof entry)) != (ssize_t)sizeof entry)
+    return PAGE_UNKNOWN;
+  return (entry & (present | file_or_shared)) == present ? PAGE_OWN : PAGE_OF_OTHERS;
+}
+
+static int open_of(pid_t pid, const char *name, int flags) {
   char path[64];
-  snprintf(path, sizeof path, "/proc/%d/pagemap", (int)pid);
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  bool own = fd >= 0;
-  for (int i = 0; i < n && own; i++) {
-    uint64_t entry = 0;
-    own = pread(fd, &entry, sizeof entry, (off_t)(at[i].address / page * sizeof entry)) == (ssize_t)sizeof entry &&
-          (entry & (present | file_or_shared)) == present;
-  }
-  if (fd >= 0)
-    close(fd);
+  snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+  return open(path, flags | O_CLOEXEC);
+}
+
+// Whether every word's page is. No: it is not known, or pages are not told of.
+static bool words_are_own(pid_t pid, const struct parking *at, int n) {
+  const int pagemap = open_of(pid, "pagemap", O_RDONLY);
+  bool own = pagemap >= 0;
+  for (int i = 0; i < n && own; i++)
+    own = at[i].address == 0 || page_of(pagemap, at[i].address) == PAGE_OWN;
+  if (pagemap >= 0)
+    close(pagemap);
   return own;
+}
+
+// Gives the process a copy of a page that is mapped as its own and is a file's still, by writing a byte over itself.
+// False: the page is a file's yet.
+static bool take_page(int memory, int pagemap, uint64_t address) {
+  unsigned char byte;
+  if (page_of(pagemap, address) != PAGE_OF_OTHERS)
+    return true;
+  if (pread(memory, &byte, 1, (off_t)address) != 1)
+    return false;
+  if (pwrite(memory, &byte, 1, (off_t)address) != 1)
+    return true; // this kernel allows it to nobody (proc_mem.force_override): the sandbox alone keeps files as they are
+  return page_of(pagemap, address) != PAGE_OF_OTHERS;
+}
+
+// A private page of a file is what the file is, whoever writes it, until the process writes there. That page of a word
+// or a call would change while the process stands still. So each becomes the process's own before it is looked at: most
+// are those of the C library, once for each process.
+static bool take_pages(pid_t pid, const struct parking *at, int n) {
+  const int memory = open_of(pid, "mem", O_RDWR), pagemap = open_of(pid, "pagemap", O_RDONLY);
+  bool taken = true;
+  for (int i = 0; i < n && taken && memory >= 0 && pagemap >= 0; i++)
+    taken = take_page(memory, pagemap, at[i].code) && take_page(memory, pagemap, at[i].code + CALL_BYTES - 1) &&
+            (at[i].address == 0 || take_page(memory, pagemap, at[i].address));
+  if (memory >= 0)
+    close(memory);
+  if (pagemap >= 0)
+    close(pagemap);
+  return taken;
 }
 
 // Whether no word lies in memory that another process can write: that of buffers and of the control page (files in
@@ -140,7 +180,7 @@ static bool pages_are_own(pid_t pid, const struct parking *at, int n) {
 // be ends in a handler of its thread.
 static bool places_are_good(pid_t pid, const struct parking *at, int n) {
   char path[64], line[512], flags[5];
-  const bool words = pages_are_own(pid, at, n);
+  const bool words = words_are_own(pid, at, n);
   int calls = 0;
   snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
   FILE *f = fopen(path, "re");
@@ -187,7 +227,7 @@ bool threads_parked(pid_t pid) {
     n += now.ids[i] != pid && parked && at[n].address != 0;
   }
   if (parked && n > 0)
-    parked = words_hold(pid, at, n) && places_are_good(pid, at, n);
+    parked = words_hold(pid, at, n) && places_are_good(pid, at, n) && take_pages(pid, at, n) && words_hold(pid, at, n);
   base_free(at);
   return parked;
 }

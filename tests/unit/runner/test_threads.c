@@ -6,9 +6,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -239,6 +241,7 @@ static void memory_that_others_write(void **state) {
 #if defined(__x86_64__)
 // A call at a place of its own, which the process may change: a thread that is continued makes it anew.
 static unsigned char *place;
+static uint32_t *word_of_second;
 
 static void *park_there(void *arg) {
   for (;;) {
@@ -250,6 +253,19 @@ static void *park_there(void *arg) {
                      : "rcx", "r8", "r9", "r11", "memory", "cc");
   }
   return arg;
+}
+
+// The same once, and says that it has gone on.
+static void *park_and_tell(void *awake) {
+  long number = SYS_futex;
+  register long no_limit __asm__("r10") = 0;
+  uint32_t *mine = word_of_second;
+  __asm__ volatile("call *%[place]"
+                   : "+a"(number)
+                   : [place] "b"(place), "D"(mine), "S"(FUTEX_WAIT_PRIVATE), "d"(0), "r"(no_limit)
+                   : "rcx", "r8", "r9", "r11", "memory", "cc");
+  *(volatile uint32_t *)awake = 1;
+  return park(NULL);
 }
 
 enum code { OWN, OF_OTHERS, NOT_EXECUTABLE };
@@ -292,6 +308,60 @@ static void a_call_that_changes(void **state) {
   assert_false(parks_there(OF_OTHERS, "\x0f\x05"));
   assert_false(parks_there(NOT_EXECUTABLE, "\x0f\x05"));
 }
+
+// The same in a private page of a file, and a word in one: another process writes the file while the child stands
+// still. What was found parked stays so.
+static void what_stands_in_a_file(void **state) {
+  (void)state;
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  char name[] = "/tmp/test_threads-XXXXXX";
+  const int file = mkstemp(name);
+  volatile uint32_t *awake =
+      mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0); // by the second thread
+  assert_true(file >= 0 && ftruncate(file, (off_t)(2 * page)) == 0 && unlink(name) == 0);
+  assert_int_equal(pwrite(file, "\x0f\x05\xc3", 3, 0), 3);
+  unsigned char *map = mmap(NULL, 2 * page, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+  unsigned char *tried = mmap(NULL, page, PROT_READ, MAP_PRIVATE, file, 0);
+  assert_true(map != MAP_FAILED && tried != MAP_FAILED && awake != MAP_FAILED);
+  const int memory = open("/proc/self/mem", O_RDWR);
+  if (memory < 0 || pwrite(memory, "\x0f", 1, (off_t)(uintptr_t)tried) != 1)
+    skip(); // proc_mem.force_override
+  close(memory);
+  for (int of_word = 0; of_word < 2; of_word++) {
+    struct thread_set now;
+    bool parked = false;
+    *awake = 0;
+    place = map;
+    word_of_second = of_word ? (uint32_t *)(void *)(map + page) : &own_word;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+      pthread_t thread;
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      pthread_create(&thread, NULL, park_and_tell, (void *)awake);
+      park(NULL);
+    }
+    for (int i = 0; i < 10000 && !parked; i++) {
+      usleep(1000);
+      stop(pid);
+      parked = threads_list(pid, &now) && now.n == 2 && threads_parked(pid);
+      if (!parked)
+        kill(pid, SIGCONT);
+    }
+    assert_true(parked);
+    assert_int_equal(pwrite(file, of_word ? "\x01" : "\x90\x90", of_word ? 1 : 2, of_word ? (off_t)page : 0),
+                     of_word ? 1 : 2);
+    kill(pid, SIGCONT);
+    usleep(100000);
+    assert_int_equal(*awake, 0);
+    end(pid);
+    assert_int_equal(pwrite(file, "\x0f\x05", 2, 0), 2);
+  }
+  munmap(map, 2 * page);
+  munmap(tried, page);
+  munmap((void *)awake, page);
+  close(file);
+}
 #endif
 
 int main(void) {
@@ -304,6 +374,7 @@ int main(void) {
     cmocka_unit_test(memory_that_others_write),
 #if defined(__x86_64__)
     cmocka_unit_test(a_call_that_changes),
+    cmocka_unit_test(what_stands_in_a_file),
 #endif
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
