@@ -73,6 +73,9 @@ enum assay_status store_judge_again(struct store *s, const char *reason, struct 
 // void. store_put of the same key releases it.
 enum assay_status store_claim(struct store *s, const struct store_verdict *key, bool *claimed, struct assay_error *err);
 
+// Releases a claim of this process without a verdict; fine where there is none.
+enum assay_status store_unclaim(struct store *s, const struct store_verdict *key, struct assay_error *err);
+
 // Calls visit for each verdict of the run (NULL: all), oldest first; stops when it returns false.
 typedef bool store_visit(void *arg, const struct store_verdict *v);
 enum assay_status store_each(struct store *s, const char *run, store_visit *visit, void *arg, struct assay_error *err);

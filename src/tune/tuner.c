@@ -631,14 +631,41 @@ static enum assay_status hold_folder(const char *folder, int *fd, struct assay_e
                    folder);
 }
 
+// What the trials of one search are kept under. Two searches at once, in whatever folders, would each go on with trials
+// that the other has written.
+static struct store_verdict run_key(const struct tuner_options *o) {
+  return (struct store_verdict){.run = o->run,
+                                .task = o->task_name,
+                                .form = "",
+                                .workload = o->judging->workload,
+                                .device = o->judging->device,
+                                .candidate_hash = TUNE_MAKER,
+                                .settings_hash = ""};
+}
+
+static enum assay_status hold_run(const struct tuner_options *o, bool *held, struct assay_error *err) {
+  const struct store_verdict key = run_key(o);
+  enum assay_status status = store_claim(o->store, &key, held, err);
+  if (status || *held)
+    return status;
+  return error_set(
+      err, ASSAY_ERR_BUSY,
+      "another process is tuning into the run \"%s\" of this store (%s, %s, %s): wait for it, or give this "
+      "search another --run",
+      o->run, key.task, key.workload, key.device);
+}
+
 enum assay_status tuner_run(const struct tuner_options *o, struct tuner_result *out, struct assay_error *err) {
   struct tuner t = {.o = o, .result = out, .best_ns = NAN, .best_high_ns = NAN};
   enum { ANSWER_BYTES = 256 << 20 };
   *out = (struct tuner_result){.best = -1, .best_ns = NAN};
   int held = -1;
+  bool holds_run = false;
   enum assay_status status = read_space(&t, err);
   if (!status)
     status = hold_folder(o->folder, &held, err);
+  if (!status)
+    status = hold_run(o, &holds_run, err);
   if (!status)
     status = assay_answers_open(ANSWER_BYTES, &t.answers, err);
   if (!status)
@@ -654,6 +681,11 @@ enum assay_status tuner_run(const struct tuner_options *o, struct tuner_result *
   if (!status && o->retime)
     status = retime(&t, err);
   assay_answers_close(t.answers);
+  if (holds_run) {
+    const struct store_verdict key = run_key(o);
+    struct assay_error ignored; // it ends with this process anyway
+    (void)store_unclaim(o->store, &key, &ignored);
+  }
   if (held >= 0)
     close(held);
   if (t.task.name)

@@ -252,9 +252,15 @@ while ! grep -q "^2/3600" "$work/many" && kill -0 "$interrupted" 2>/dev/null; do
 # A second search of the run would take away the first one's sources, and the best one's file.
 expect 3 "another process is tuning in .*: wait for it, or give this search another --run" \
   "$assay" tune fusedops/swiglu/fp32_swiglu "$work/many.c" --workload ragged1 --device cpu --run many
+# Nor may one in another folder write the same run; another run may be tuned there.
+expect 3 "another process is tuning into the run .many. of this store .fusedops/swiglu/fp32_swiglu, ragged1, cpu.: wait for it" \
+  "$assay" tune fusedops/swiglu/fp32_swiglu "$work/many.c" --workload ragged1 --device cpu --run many --out "$work/many_out"
+expect 0 "^best: A=[0-9]+,B=[0-9]+ " "$assay" tune fusedops/swiglu/fp32_swiglu "$work/many.c" --workload ragged1 \
+  --device cpu --run many_more --out "$work/many_out" --trials 1
 kill -INT "$interrupted"
 wait "$interrupted"
 expect 0 "^130$" echo $?
+expect 0 "^\(0,\)$" sqlite "$ASSAY_STORE" "SELECT count(*) FROM claim WHERE run LIKE 'many%'"
 expect 0 "interrupted before the fastest were judged in full; the same command goes on" cat "$work/many"
 expect 1 "^0$" grep -c "no configuration is right" "$work/many"
 expect 0 "press Ctrl-C again" cat "$work/many"
