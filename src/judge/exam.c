@@ -478,6 +478,8 @@ static enum assay_status ask(struct session *s, struct question *q, int number, 
   const bool late = q->late;
   if (late)
     subject_rest(s->subject);
+  else
+    subject_give_way(s->subject);
   enum assay_status status = question_answer_late(&s->task, q, s->o->replicas, s->o->threads, err);
   if (late)
     subject_resume(s->subject);

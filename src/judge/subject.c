@@ -47,6 +47,13 @@ void subject_resume(struct subject *s) {
   s->rests_from = TURN_NONE;
 }
 
+void subject_give_way(struct subject *s) {
+  if (s->turn != TURN_TOGETHER || !workbench_turn_is_wanted(s->on))
+    return;
+  subject_turn(s, TURN_NONE);
+  subject_turn(s, TURN_TOGETHER);
+}
+
 bool subject_answers(const struct subject *s, const struct layout *l) {
   return s->ops->answers && s->ops->answers(s, l);
 }

@@ -83,6 +83,10 @@ enum assay_status subject_has_turn(const struct subject *s, struct assay_error *
 void subject_rest(struct subject *s);
 void subject_resume(struct subject *s);
 
+// Between two questions, with nothing at work on the device: lets others have it who wait for that, where it is held
+// together with others. Who waits to be alone keeps all others waiting, too, and an exam may take minutes.
+void subject_give_way(struct subject *s);
+
 struct subject_ops {
   const char *mode; // assay_verdict.mode
   // The subject that takes over when a Python candidate has no plan for some workload (RUNNER_UNRECORDABLE). NULL:

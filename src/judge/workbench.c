@@ -216,12 +216,16 @@ int64_t workbench_turn(struct assay_workbench *w, enum turn_kind kind) {
   return w ? turn_take(w->turn, kind, TURN_NS) : 0;
 }
 
+bool workbench_turn_is_wanted(const struct assay_workbench *w) {
+  return w && turn_is_wanted(w->turn);
+}
+
 bool workbench_turn_missed(const struct assay_workbench *w) {
   return w && turn_missed(w->turn);
 }
 
 static bool is_wanted(void *arg) {
-  return turn_is_wanted(((struct assay_workbench *)arg)->turn);
+  return workbench_turn_is_wanted(arg);
 }
 
 // What the process that stands still has queued on the device is done first.

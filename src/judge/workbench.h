@@ -31,6 +31,8 @@ void workbench_settle(struct assay_workbench *w);
 // Gives back the turn on the device and takes this one (device/turn.h), after workbench_wait; returns how long it
 // waited, in ns. One that belongs to another bench has no turns of its own, and NULL is fine.
 int64_t workbench_turn(struct assay_workbench *w, enum turn_kind kind);
+// Whether others wait whom its turn together with others keeps waiting (turn_is_wanted). NULL is fine.
+bool workbench_turn_is_wanted(const struct assay_workbench *w);
 // Whether the last turn did not come in ten minutes, because others have the device. NULL is fine.
 bool workbench_turn_missed(const struct assay_workbench *w);
 // While a candidate is recorded, which may take minutes, those who wait for a turn pass: what records stands still

@@ -266,6 +266,36 @@ static void who_holds_it_with_others_gives_way(void **state) {
   assert_false(turn_is_wanted(NULL));
 }
 
+// One that asks many questions together with others, and gives way between them: who waits to be alone has its turn
+// before the last question, and so has who waits behind that one's gate.
+static void who_asks_many_questions_keeps_nobody_out(void **state) {
+  (void)state;
+  enum { QUESTIONS = 4000 };
+  struct turn *t = opened(folder, "GPU-1");
+  int gave_way = 0, asked = 0;
+  turn_take(t, TURN_TOGETHER, (int64_t)LONG_MS * MS);
+  struct other a = begin(TURN_ALONE);
+  wait_for_one_alone();
+  struct other b = begin(TURN_TOGETHER);
+  assert_true(has_none_for(&b, 50)); // behind the gate
+  tell(&a);                          // neither keeps it
+  tell(&b);
+  for (; asked < QUESTIONS && gave_way == 0; asked++) {
+    usleep(5000);
+    if (!turn_is_wanted(t))
+      continue;
+    turn_take(t, TURN_NONE, 0);
+    assert_true(turn_take(t, TURN_TOGETHER, (int64_t)LONG_MS * MS) < (int64_t)LONG_MS * MS);
+    gave_way++;
+  }
+  assert_int_equal(gave_way, 1);
+  has_its_turn(&a);
+  has_its_turn(&b);
+  wait_for_end(&a);
+  wait_for_end(&b);
+  turn_close(t);
+}
+
 // Who had to wait has the device as long before it gives way again: a queue of others does not keep it for itself.
 static void who_waited_has_as_long_for_itself(void **state) {
   (void)state;
@@ -442,6 +472,7 @@ int main(void) {
       cmocka_unit_test(a_row_of_those_alone_keeps_nobody_out),
       cmocka_unit_test(a_turn_that_is_held_is_kept),
       cmocka_unit_test(who_holds_it_with_others_gives_way),
+      cmocka_unit_test(who_asks_many_questions_keeps_nobody_out),
       cmocka_unit_test(who_waited_has_as_long_for_itself),
       cmocka_unit_test(a_dead_holder_holds_nothing),
       cmocka_unit_test(a_turn_that_does_not_come_is_not_waited_for_forever),

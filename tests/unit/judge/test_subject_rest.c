@@ -21,6 +21,13 @@ int64_t workbench_turn(struct assay_workbench *w, enum turn_kind kind) {
   return 7;
 }
 
+static bool is_wanted; // somebody waits to be alone
+
+bool workbench_turn_is_wanted(const struct assay_workbench *w) {
+  (void)w;
+  return is_wanted;
+}
+
 bool workbench_turn_missed(const struct assay_workbench *w) {
   (void)w;
   return others_have_it && asked_for != TURN_NONE;
@@ -128,6 +135,22 @@ static void test_a_turn_together_is_done_without(void **state) {
   assert_int_equal(c.base.found.open_ns, 3 * 7); // each waited
 }
 
+// Between two questions, only for who waits, and only what others may have: what is timed is not interrupted.
+static void test_gives_way_to_who_waits(void **state) {
+  (void)state;
+  for (int kind = TURN_NONE; kind <= TURN_ALONE; kind++)
+    for (int wanted = 0; wanted < 2; wanted++) {
+      struct candidate c = begin(&without, (enum turn_kind)kind);
+      const int64_t waited_ns = c.base.found.open_ns;
+      is_wanted = wanted;
+      subject_give_way(&c.base);
+      assert_int_equal(c.base.turn, kind);
+      assert_int_equal(c.base.found.open_ns - waited_ns, wanted && kind == TURN_TOGETHER ? 2 * 7 : 0);
+      assert_int_equal(asked_for, kind);
+    }
+  is_wanted = false;
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_gives_back_and_takes_again),
@@ -136,6 +159,7 @@ int main(void) {
       cmocka_unit_test(test_without_a_turn_nothing_is_asked),
       cmocka_unit_test(test_a_turn_alone_that_does_not_come_ends_it),
       cmocka_unit_test(test_a_turn_together_is_done_without),
+      cmocka_unit_test(test_gives_way_to_who_waits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
