@@ -28,7 +28,8 @@ ASKED = {"affine_grid": ([], 1), "aspp": ([], 8), "blur_pool": ([], 3), "cbam": 
          "patch_merging": ([], 3), "pixel_shuffle": ([], 3), "pseudo_inverse": ([], 2), "recurrent": (["--fixed-sizes"], 0),
          "rescaled": ([], 1), "rescaled_1d": ([], 1), "scattered": (["--fixed-sizes"], 0), "singular_values": ([], 4),
          "residual_bottleneck": ([], 3), "rope_attention": ([], 2), "routed_experts": ([], 2), "separable_1d": ([], 1),
-         "soft_experts": ([], 3), "spectrum": ([], 1), "squeeze_excite": ([], 3), "swiglu": ([], 3), "temporal_block": ([], 2)}
+         "soft_experts": ([], 3), "spectrum": ([], 1), "squeeze_excite": ([], 3), "swiglu": ([], 3), "temporal_block": ([], 2),
+         "tensor_equations": ([], 1)}
 HAS = {"frozen_part": "stem_1_running_var"}  # what the task's text must have
 LIMIT = 1e-9
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's linear algebra in terms of Assay's operators: ai.assay.Inverse and others, as ONNX has only Det."""
+import math
+
 import torch
 
 from . import Refused
@@ -58,6 +60,20 @@ def solve(a, b, *, left=True):
         return solve(a.mT, b.mT).mT
     a, b = joined(a, b)
     return operator("Solve", (a, b), b.shape)
+
+
+def tensor_solve(a, b, dims=None):
+    """The dimensions `dims` of A come last; then its first ones are B's, and the others those of the answer."""
+    if dims is not None:
+        a = torch.movedim(a, tuple(dims), tuple(range(-len(dims), 0)))
+    n = b.numel()
+    return solve(a.reshape(n, n), b.reshape(n, 1)).reshape(a.shape[b.dim():])
+
+
+def tensor_inverse(a, ind=2):
+    rows, columns = a.shape[:ind], a.shape[ind:]
+    n = math.prod(rows)
+    return inverse(a.reshape(n, n)).reshape(*columns, *rows)
 
 
 def solve_triangular(a, b, *, upper, left=True, unitriangular=False):
@@ -190,6 +206,8 @@ LINEAR_ALGEBRA = {
     aten.linalg_inv_ex.default: lambda a, check_errors=False: (inverse(a), no_errors(a)),
     aten.linalg_solve.default: solve,
     aten.linalg_solve_ex.default: lambda a, b, left=True, check_errors=False: (solve(a, b, left=left), no_errors(a)),
+    aten.linalg_tensorsolve.default: tensor_solve,
+    aten.linalg_tensorinv.default: tensor_inverse,
     aten.linalg_solve_triangular.default: solve_triangular,
     aten.triangular_solve.default: old_triangular,
     aten.linalg_cholesky.default: lambda a, upper=False: cholesky(a, upper),
