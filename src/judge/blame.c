@@ -135,7 +135,9 @@ static bool speaks_of_threads(const struct assay_verdict *v, const char *log) {
 }
 
 int blame_threads_asked(const struct assay_verdict *v, const char *log, int threads) {
-  enum { SPARE = 4 }; // those that processes have before these
+  enum { SPARE = 4, BUILD = 8 }; // those that processes have before these; those of a build, with the judge's
+  if (v->reason == ASSAY_REASON_BUILD_LIMIT)
+    return !speaks_of_threads(v, log) ? 0 : 2 * threads + SPARE > BUILD ? 2 * threads + SPARE : BUILD;
   const bool may =
       may_lack_something(v->reason) || v->reason == ASSAY_REASON_EXITED || v->reason == ASSAY_REASON_CRASHED;
   return !may                        ? 0

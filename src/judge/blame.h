@@ -14,8 +14,8 @@ bool blame_lacks_memory(enum assay_reason reason, const char *detail);
 
 // How many threads must start here for this verdict to stand: the kernel's own, and where something is said of threads
 // also the judge's, which may have been there at the same time. A container may have room for the kernel's alone, and a
-// wrong kernel crashes there as elsewhere. `log`: what the candidate printed. 0: the verdict has nothing to do with
-// threads.
+// wrong kernel crashes there as elsewhere. Of a build that ran into a limit: those of a compiler and the judge, where
+// it speaks of processes. `log`: what the candidate printed. 0: the verdict has nothing to do with threads.
 int blame_threads_asked(const struct assay_verdict *v, const char *log, int threads);
 
 // Bytes of a GPU that other processes have, once nothing of ours is kept there; 0: no more than is usual (an eighth, or

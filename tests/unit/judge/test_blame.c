@@ -157,6 +157,11 @@ static void threads_are_asked_for_by_what_is_said(void **state) {
   assert_int_equal(blame_threads_asked(&v, "", 8), 20);
   v = (struct assay_verdict){.reason = ASSAY_REASON_EXITED, .detail = "exit code 1"};
   assert_int_equal(blame_threads_asked(&v, "", 8), 8);
+  v = (struct assay_verdict){.reason = ASSAY_REASON_BUILD_LIMIT, .detail = "vfork: Resource temporarily unavailable"};
+  assert_int_equal(blame_threads_asked(&v, "", 8), 20);
+  assert_int_equal(blame_threads_asked(&v, "", 1), 8);
+  v.detail[0] = '\0'; // of memory, or output
+  assert_int_equal(blame_threads_asked(&v, "", 8), 0);
 }
 
 int main(void) {
