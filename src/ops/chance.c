@@ -3,25 +3,16 @@
 // that a task with them has a check (task/check.h), in which ChanceTests says whether they look like chance.
 //
 // What the oracle gives is one right answer: Philox, keyed with a row's seed.
-#include <math.h>
 #include <string.h>
 
 #include "base/parallel.h"
+#include "ops/chance_math.h"
 #include "ops/chance_tests.h"
 #include "ops/families.h"
 #include "ops/loops.h"
 #include "ops/pytorch.h"
 
-// More trials are not drawn: a candidate may claim any number of them, and each costs the judge a step.
-enum { GRAIN = 4096, MOST_TRIALS = 256 };
-static const uint64_t PLACE_STREAM = 1; // of what BinomialPlace adds, apart from the samples
-
-static double unit_of(int64_t seed, uint64_t stream, int64_t column) {
-  uint32_t w[4];
-  philox4x32((uint64_t)seed, (uint64_t)column >> 1, stream, w);
-  const uint32_t *two = w + 2 * (column & 1);
-  return rng_unit((uint64_t)two[0] << 32 | two[1]);
-}
+enum { GRAIN = 4096 };
 
 struct chance {
   const struct op_eval *c;
@@ -31,79 +22,26 @@ struct chance {
 static void uniform_range(void *arg, int64_t begin, int64_t end) {
   const struct chance *k = arg;
   for (int64_t i = begin; i < end; i++)
-    k->c->out[0].f64[i] =
-        floor(unit_of(k->c->in[0]->i64[i / k->columns], 0, i % k->columns) * 0x1p24) * 0x1p-24; // a float's
-}
-
-// The chances of k of n trials, one after the other: of the first, and of each from the one before. In logarithms, as
-// the first may be far below any double.
-struct binomial {
-  int64_t n, k;
-  double log_odds, log_p, below; // below: the chance of less than k
-};
-
-static double chance_of(const struct binomial *b) {
-  return exp(b->log_p);
-}
-
-static struct binomial binomial_start(int64_t n, double p) {
-  return (struct binomial){.n = n, .log_odds = log(p) - log1p(-p), .log_p = n > 0 ? (double)n * log1p(-p) : 0};
-}
-
-static void binomial_next(struct binomial *b) {
-  b->below += chance_of(b);
-  b->log_p += b->log_odds + log((double)(b->n - b->k)) - log((double)(b->k + 1));
-  b->k++;
-}
-
-static bool is_sure(int64_t n, double p) {
-  return n == 0 || p <= 0 || p >= 1;
+    k->c->out[0].f64[i] = chance_uniform(k->c->in[0]->i64[i / k->columns], i % k->columns);
 }
 
 static void binomial_range(void *arg, int64_t begin, int64_t end) {
   const struct chance *c = arg;
   for (int64_t i = begin; i < end; i++) {
     const int64_t column = i % c->columns, n = c->c->in[1]->i64[column];
-    const double p = c->c->in[2]->f64[column], u = unit_of(c->c->in[0]->i64[i / c->columns], 0, column);
-    double *y = &c->c->out[0].f64[i];
-    if (n < 0 || n > MOST_TRIALS || !(p >= 0 && p <= 1)) {
-      *y = NAN;
-      continue;
-    }
-    if (is_sure(n, p)) {
-      *y = p >= 1 ? (double)n : 0;
-      continue;
-    }
-    struct binomial b = binomial_start(n, p);
-    while (b.k < n && b.below + chance_of(&b) <= u)
-      binomial_next(&b);
-    *y = (double)b.k;
+    const double p = c->c->in[2]->f64[column];
+    c->c->out[0].f64[i] = chance_binomial(n, p, c->c->in[0]->i64[i / c->columns], column);
   }
 }
 
-// Where x successes stand among all numbers that might have been drawn: the chance of less, and a part of that of x
-// itself. Below 0 where x cannot be drawn.
-static double place_of(double x, int64_t n, double p, double part) {
-  if (!(x >= 0 && x <= (double)n) || x != floor(x) || n > MOST_TRIALS || !(p >= 0 && p <= 1))
-    return -1;
-  if (is_sure(n, p))
-    return x == (p >= 1 ? (double)n : 0) ? part : -1;
-  struct binomial b = binomial_start(n, p);
-  while ((double)b.k < x)
-    binomial_next(&b);
-  return fmin(b.below + part * chance_of(&b), 1 - 0x1p-53);
-}
-
-// With `rarer` of the rarer outcome, successes or failures: wrong shapes are then off in the same direction for small
-// and large chances, and do not cancel. (Chances that are too large do, which shows without it.)
 static void place_range(void *arg, int64_t begin, int64_t end) {
   const struct chance *c = arg;
   const bool rarer = node_int(c->c->node, "rarer", 0) != 0;
   for (int64_t i = begin; i < end; i++) {
     const int64_t column = i % c->columns, n = c->c->in[2]->i64[column];
     const double x = c->c->in[0]->f64[i], p = c->c->in[3]->f64[column];
-    const double part = unit_of(c->c->in[1]->i64[i / c->columns], PLACE_STREAM, column);
-    c->c->out[0].f64[i] = rarer && p > 0.5 ? place_of((double)n - x, n, 1 - p, part) : place_of(x, n, p, part);
+    const double part = chance_part(c->c->in[1]->i64[i / c->columns], column);
+    c->c->out[0].f64[i] = rarer ? chance_rarer_place(x, n, p, part) : chance_place(x, n, p, part);
   }
 }
 
