@@ -49,12 +49,11 @@ PHASES = {"judged": "total", "waited": "open", "recorded": "plan", "oracle": "or
 CHEAP = 1 << 27  # bytes, and a hundredth of the operations, of a size that takes no long time
 ALONE = "alone: "  # before the detail of what failed with the GPU to itself
 # Of these the host finds the answer, also next to a GPU (gpu_host_eval in src/oracle/cuda/gpu_table.h). How much longer than with
-# LAPACK an operation and a byte take there: 2^24 draws of a binomial (512 MiB) take 25 s on two processors.
+# LAPACK an operation and a byte take there.
 LAPACK, LOOPS = (1, 1), (10, 3)
 HOST_OPERATORS = dict.fromkeys(["Cholesky", "Det", "Eig", "Inverse", "LDL", "LDLProduct", "LU", "LowRank", "PseudoInverse", "QR",
                                 "SVD", "SlogDet", "Solve", "SolveTriangular", "SpectralRadius", "SymmetricPower"], LAPACK)
-HOST_OPERATORS |= dict.fromkeys(["ChanceTests", "ConvInteger", "DFT", "SeededUniform"], LOOPS)
-HOST_OPERATORS |= dict.fromkeys(["BinomialPlace", "SeededBinomial"], (10, 80))
+HOST_OPERATORS |= dict.fromkeys(["ConvInteger", "DFT"], LOOPS)
 # How often a judgement goes through the operations of such a size, and its bytes: passes of the declared draw, and ten timed
 # calls; with a check each of those has its passes, and products besides.
 TIMES, TIMES_CHECKED, TIMES_BYTES = 28, 200, 300

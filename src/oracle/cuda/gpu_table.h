@@ -44,16 +44,17 @@
   X("ai.assay.Eig", gpu_host_eval) \
   X("ai.assay.LDL", gpu_host_eval) \
   X("ai.assay.LDLProduct", gpu_host_eval) \
-  X("ai.assay.SeededUniform", gpu_host_eval) \
-  X("ai.assay.SeededBinomial", gpu_host_eval) \
-  X("ai.assay.BinomialPlace", gpu_host_eval) \
-  X("ai.assay.ChanceTests", gpu_host_eval) \
   X("DFT", gpu_host_eval) \
   X("ai.assay.LU", gpu_host_eval) \
   X("ai.assay.SymmetricPower", gpu_host_eval) \
   X("ai.assay.SpectralRadius", gpu_host_eval) \
   X("ai.assay.LowRank", gpu_host_eval) \
   X("ai.assay.PseudoInverse", gpu_host_eval) \
+  /* Numbers of chance */ \
+  X("ai.assay.SeededUniform", gpu_seeded_uniform_eval) \
+  X("ai.assay.SeededBinomial", gpu_seeded_binomial_eval) \
+  X("ai.assay.BinomialPlace", gpu_binomial_place_eval) \
+  X("ai.assay.ChanceTests", gpu_chance_tests_eval) \
   /* Recurrent networks */ \
   X("RNN", gpu_rnn_eval) \
   X("LSTM", gpu_lstm_eval) \

@@ -659,6 +659,127 @@ static void test_open_casts(void **state) {
   }
 }
 
+// ---- numbers of chance
+
+static void test_numbers_of_chance(void **state) {
+  (void)state;
+  static const char *const wild[] = {"(int64[5] seeds, float[0,501] like) => (float[5,501] u)"
+                                     " { u = ai.assay.SeededUniform(seeds, like) }",
+                                     "(uint8[2] seeds, float16[3,1] like) => (float16[2,1] u)"
+                                     " { u = ai.assay.SeededUniform(seeds, like) }",
+                                     "(int32[0] seeds, float[3] like) => (float[0,3] u)"
+                                     " { u = ai.assay.SeededUniform(seeds, like) }",
+                                     "(int64[4] seeds, int16[900] n, float[900] p) => (float[4,900] k)"
+                                     " { k = ai.assay.SeededBinomial(seeds, n, p) }"};
+  for (size_t i = 0; i < sizeof wild / sizeof *wild; i++)
+    check_text(wild[i], true, true);
+  // A number of trials and its chance from one element each.
+  check_text("(int64[4] seeds, float[900] x, double[900] y) => (double[4,900] k)"
+             " { f = Constant<value_float = 30.0>() a = Abs(x) m = Mul(a, f) n = Cast<to = 7>(m) p = Abs(y)"
+             " k = ai.assay.SeededBinomial(seeds, n, p) }",
+             false, false);
+  check_text("(float[4,900] z, int64[4] seeds, float[900] x, float[900] y) => (float[4,900] v, float[4,900] w)"
+             " { f = Constant<value_float = 30.0>() a = Abs(x) m = Mul(a, f) n = Cast<to = 7>(m) p = Abs(y)"
+             " b = Abs(z) c = Mul(b, m) k = Floor(c) v = ai.assay.BinomialPlace(k, seeds, n, p)"
+             " w = ai.assay.BinomialPlace<rarer = 1>(k, seeds, n, p) }",
+             false, false);
+  check_text("(float[3,300] z, int64[3] seeds, int8[300] n, float[300] y) => (float[3,300] v)"
+             " { v = ai.assay.BinomialPlace(z, seeds, n, y) }",
+             true, false);
+}
+
+enum { SEEDS = 8 };
+
+// Wrong in one way or another, so that each of the tests finds something.
+enum of_chance {
+  HONEST,
+  SKEWED,
+  NARROW,
+  BITS_16,
+  BITS_8,
+  UNSEEDED,
+  PERIODIC,
+  STUTTER,
+  EVEN,
+  OUTSIDE,
+  NO_REPLAY,
+  KINDS
+};
+
+static double number_of_chance(enum of_chance kind, int64_t seed, int64_t row, int64_t place) {
+  uint64_t key = rng_mix64((uint64_t)(kind == UNSEEDED ? 5 : kind == NO_REPLAY ? row : seed));
+  if (kind == PERIODIC)
+    place %= 1024;
+  if (kind == STUTTER)
+    place -= place & 1;
+  if (kind == EVEN)
+    return fmod((double)(key % 1000) + (double)place * 0.6180339887498949, 1);
+  double u = ldexp((double)(rng_mix64(key + (uint64_t)place) >> 40), -24);
+  switch (kind) {
+  case SKEWED:
+    return u * u;
+  case NARROW:
+    return 0.5 + 0.9 * (u - 0.5);
+  case BITS_16:
+    return ldexp(floor(ldexp(u, 16)), -16);
+  case BITS_8:
+    return ldexp(floor(ldexp(u, 8)), -8);
+  case OUTSIDE:
+    return place % 1000 == 7 ? 1 + u : u;
+  default:
+    return u;
+  }
+}
+
+static void check_tests_of_chance(enum of_chance kind, const char *type, int64_t columns, bool seen[16]) {
+  static const int64_t seeds[SEEDS] = {5, 6, 7, 5, -9, INT64_C(1) << 40, 7, 11};
+  char text[256];
+  struct model m;
+  struct assay_error err = {0};
+  snprintf(text, sizeof text,
+           "(%s[%d,%lld] u, int64[%d] seeds) => (int64[16] t, int64[16] c)"
+           " { t = ai.assay.ChanceTests(u, seeds) c = ai.assay.ChanceTests<grid = 0>(u, seeds) }",
+           type, SEEDS, (long long)columns, SEEDS);
+  if (onnx_parse_graph(text, strlen(text), "graph", &m, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  struct trial t = {.name = text, .g = &m.flat};
+  struct array out[2];
+  for (int i = 0; i < 2; i++)
+    t.in[i] = make_input(&m.flat.values[m.flat.inputs[i]], 0, false, 1);
+  memcpy(t.in[1].i64, seeds, sizeof seeds);
+  for (int64_t i = 0; i < SEEDS * columns; i++)
+    t.in[0].f64[i] = (double)(float)number_of_chance(kind, seeds[i / columns], i / columns, i % columns);
+  for (int i = 0; i < 2; i++)
+    t.gpu_in[i] = to_device(&t.in[i]);
+  check_exact(&t, true);
+  eval_gpu(&t, arith_exact(), out);
+  for (int i = 0; i < 16; i++) {
+    seen[i] = seen[i] || out[0].i64[i] != 0;
+    if (kind == HONEST && (out[0].i64[i] != 0 || out[1].i64[i] != 0))
+      fail_msg("%s: honest numbers have %lld and %lld in test %d", text, (long long)out[0].i64[i],
+               (long long)out[1].i64[i], i);
+  }
+  array_release(&out[0]);
+  array_release(&out[1]);
+  trial_release(&t);
+  model_release(&m);
+}
+
+static void test_tests_of_chance(void **state) {
+  (void)state;
+  bool seen[16] = {false};
+  for (int kind = 0; kind < KINDS; kind++) {
+    check_tests_of_chance((enum of_chance)kind, "float", 16384, seen);
+    check_tests_of_chance((enum of_chance)kind, "double", 2049, seen);
+  }
+  for (int i = 0; i < 16; i++)
+    if (!seen[i])
+      fail_msg("no numbers are wrong in test %d", i);
+  for (int columns = 0; columns < 5; columns++)
+    check_tests_of_chance(HONEST, "float", columns, seen);
+  check_tests_of_chance(HONEST, "float", (1 << 20) + 1024, seen); // all distances
+}
+
 #ifndef GPU_ORACLE_ON_CUDA
 // ---- the same texts for a GPU
 
@@ -799,6 +920,8 @@ int main(void) {
       cmocka_unit_test(test_input_is_output),
       cmocka_unit_test(test_scale_without_noise),
       cmocka_unit_test(test_not_representable),
+      cmocka_unit_test(test_numbers_of_chance),
+      cmocka_unit_test(test_tests_of_chance),
       cmocka_unit_test(test_memory_fails),
       cmocka_unit_test(test_examples),
 #ifndef GPU_ORACLE_ON_CUDA
