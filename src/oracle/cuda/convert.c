@@ -2,6 +2,8 @@
 // Casts, and copies from any storage to the one that the oracle computes with.
 #include "oracle/cuda/convert.h"
 
+#include <assert.h>
+
 #include "base/alloc.h"
 #include "ops/bitcast.h"
 #include "oracle/cuda/gpu_table.h"
@@ -30,6 +32,49 @@ enum assay_status gpu_array_widen(struct compute *c, const struct gpu_array *fro
     return compute_copy(c, to->data, from->data, (size_t)n * sizeof(uint64_t), err);
   struct widen_args args = {.in = gpu_ref_of(from), .out = to->data, .n = n};
   return compute_launch(c, &program, "widen", n, &args, sizeof args, err);
+}
+
+bool gpu_array_can_store(enum dtype t) {
+  struct small_format small;
+  return dtype_is_exchanged(t) &&
+         (dtype_is_integer(t) || t == DTYPE_FLOAT || t == DTYPE_DOUBLE || dtype_small_format(t, &small));
+}
+
+enum assay_status gpu_array_store(struct compute *c, const struct gpu_array *from, bool others,
+                                  const struct tensor_type *type, device_ptr to, struct assay_error *err) {
+  struct small_format small = {0};
+  struct store_args args = {.from = from->data,
+                            .to = to,
+                            .n = tensor_type_count(type),
+                            .is_float = dtype_is_float(type->dtype),
+                            .is_bool = type->dtype == DTYPE_BOOL,
+                            .bytes = (int32_t)dtype_bytes(type->dtype),
+                            .others = others};
+  assert(gpu_array_can_store(type->dtype) && from->storage == (args.is_float ? GPU_F64 : GPU_I64));
+  assert(shape_count(&from->shape) == args.n);
+  if (dtype_small_format(type->dtype, &small)) {
+    args.exponent_bits = small.exponent_bits;
+    args.mantissa_bits = small.mantissa_bits;
+    args.finite_only = small.finite_only;
+  }
+  return compute_launch(c, &program, "store", args.n, &args, sizeof args, err);
+}
+
+enum assay_status gpu_array_same(struct compute *c, const struct gpu_array *a, const struct gpu_array *b, bool *same,
+                                 struct assay_error *err) {
+  struct same_args args = {.a = a->data, .b = b->data, .n = shape_count(&a->shape)};
+  uint32_t differ = 0;
+  assert(shape_equal(&a->shape, &b->shape));
+  enum assay_status status = compute_alloc(c, sizeof differ, &args.differ, err);
+  if (!status)
+    status = compute_set32(c, args.differ, 0, 1, err);
+  if (!status)
+    status = compute_launch(c, &program, "find_difference", args.n, &args, sizeof args, err);
+  if (!status)
+    status = compute_download(c, &differ, args.differ, sizeof differ, err);
+  compute_free(c, args.differ);
+  *same = !status && !differ;
+  return status;
 }
 
 struct gpu_narrowing gpu_narrowing_of(const struct narrowing *n) {

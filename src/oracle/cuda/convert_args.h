@@ -15,6 +15,20 @@ struct widen_args {
   int64_t n;
 };
 
+// From what is computed with (double, int64) to a type's own bytes. others: elements none of which is that in `from`.
+struct store_args {
+  uint64_t from, to;
+  int64_t n;
+  int32_t is_float, is_bool, bytes;                  // of an element
+  int32_t exponent_bits, mantissa_bits, finite_only; // of a floating type of 8 or 16 bits
+  int32_t others, pad;
+};
+
+struct same_args {
+  uint64_t a, b, differ; // words of 8 bytes; a word of 4 that is set where they are not the same
+  int64_t n;
+};
+
 // How float8e8m0 is reached: ops/narrow.h.
 #define NARROW_UP 0
 #define NARROW_DOWN 1

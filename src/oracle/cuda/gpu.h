@@ -50,6 +50,13 @@ static inline struct tensor_type gpu_array_type(const struct gpu_array *a) {
 enum assay_status gpu_storage_of(enum dtype dtype, enum gpu_storage *out, struct assay_error *err);
 size_t gpu_storage_bytes(enum gpu_storage s); // of one element
 
+// Writes an array of GPU_F64 or GPU_I64 as the bytes of a type with as many elements, as dtype_from_f64 and
+// dtype_from_i64 do. others: elements none of which is the array's (NaN, all bits turned) in place of them.
+// gpu_array_can_store: whether there is a way.
+bool gpu_array_can_store(enum dtype t);
+enum assay_status gpu_array_store(struct compute *c, const struct gpu_array *from, bool others,
+                                  const struct tensor_type *type, device_ptr to, struct assay_error *err);
+
 struct gpu_eval;
 
 // For a kernel's argument: what ops/start.h has, of the node's starts and one part more.
@@ -105,6 +112,9 @@ enum assay_status gpu_host_values(struct gpu_eval *c, int i, uint64_t **out, str
 
 // What runs an operator's row on the device (gpu_table.h), or NULL.
 gpu_eval_fn *gpu_find(const struct op_def *op);
+
+// Whether the device runs all operators of a graph, and leaves none to the host (gpu_host_eval).
+bool gpu_runs_all(const struct graph *g);
 
 // One evaluation of a flat graph, as oracle_eval. `outputs` are owned by the caller (gpu_array_release).
 struct gpu_request {

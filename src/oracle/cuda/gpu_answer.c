@@ -279,7 +279,14 @@ static enum assay_status find_untold(struct compute *c, const struct gpu_answer 
   return status;
 }
 
-// The truth, then as many contract passes as asked for.
+static bool has_scale(const struct gpu_answer *a) {
+  bool any = false;
+  for (int i = 0; i < a->n_outputs; i++)
+    any = any || a->sigma[i];
+  return any;
+}
+
+// The truth, then as many contract passes as asked for; none where nothing has a scale, since all is whole numbers.
 static enum assay_status answer_sampled(const struct gpu_request *base, struct arith contract, int replicas,
                                         struct gpu_answer *a, struct assay_error *err) {
   struct gpu_request r = *base;
@@ -307,7 +314,8 @@ static enum assay_status answer_sampled(const struct gpu_request *base, struct a
     status = gpu_cache_settle(&cache, err);
   if (!status)
     status = start_sums(r.compute, a, &marks, err);
-  for (int k = 0; k < n && !status && !cache.steady; k++) {
+  const bool scaled = has_scale(a) && !cache.steady;
+  for (int k = 0; k < n && !status && scaled; k++) {
     struct run_pass kind = run_pass(&contract, k, &passes);
     r.arith = kind.arith;
     status = add_pass(&r, &kind, a, pass, &marks, err);
@@ -315,9 +323,9 @@ static enum assay_status answer_sampled(const struct gpu_request *base, struct a
   for (int i = 0; i < a->n_outputs && !status; i++)
     if (a->sigma[i])
       status = finish_scale(r.compute, &a->y[i], &a->sigma[i], &contract, n, err);
-  if (!status && contract.stored.bits > 0 && n > 0)
+  if (!status && contract.stored.bits > 0 && n > 0 && has_scale(a))
     status = widen_scale(&r, &contract, n, a, pass, err);
-  if (!status && !cache.steady)
+  if (!status && scaled)
     status = cover_tails(&r, &contract, replicas, a, pass, err);
   for (int i = 0; i < a->n_outputs && !status && run_may_be_chaotic(r.graph, &contract); i++)
     if (a->sigma[i])

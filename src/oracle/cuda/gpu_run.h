@@ -29,6 +29,10 @@ enum assay_status gpu_array_round(struct compute *c, const struct gpu_array *fro
 enum assay_status gpu_array_widen(struct compute *c, const struct gpu_array *from, struct gpu_array *to,
                                   struct assay_error *err);
 
+// Whether two arrays of gpu_array_create, of one shape, have the same bits (convert.c).
+enum assay_status gpu_array_same(struct compute *c, const struct gpu_array *a, const struct gpu_array *b, bool *same,
+                                 struct assay_error *err);
+
 // Takes *settled back where the answer depends on casts of what an integer type cannot hold, as oracle_answer_make
 // does.
 enum assay_status gpu_find_open_casts(const struct gpu_request *r, bool *settled, struct assay_error *err);

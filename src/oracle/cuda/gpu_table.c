@@ -30,3 +30,12 @@ gpu_eval_fn *gpu_find(const struct op_def *op) {
       return entries[i].eval;
   return op->expr ? gpu_pointwise_eval : NULL;
 }
+
+bool gpu_runs_all(const struct graph *g) {
+  for (int i = 0; i < g->n_nodes; i++) {
+    gpu_eval_fn *eval = gpu_find(g->nodes[i].op);
+    if (!eval || eval == gpu_host_eval)
+      return false;
+  }
+  return true;
+}

@@ -6,26 +6,6 @@
 #include "oracle/cuda/gpu_run.h"
 #include "oracle/oracle.h"
 
-enum { PIECE_BYTES = 16 << 20 };
-
-// *same: both arrays have the same bits. Compared on the host, since few graphs have such casts.
-static enum assay_status compare_bits(struct compute *c, const struct gpu_array *a, const struct gpu_array *b,
-                                      bool *same, struct assay_error *err) {
-  const size_t bytes = (size_t)shape_count(&a->shape) * sizeof(uint64_t);
-  const size_t room = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
-  char *piece = base_calloc(2 * room + 1, 1);
-  enum assay_status status = piece ? ASSAY_OK : error_nomem(err, "the oracle's answer");
-  for (size_t at = 0; at < bytes && *same && !status; at += room) {
-    size_t n = bytes - at < room ? bytes - at : room;
-    status = compute_download(c, piece, a->data + at, n, err);
-    if (!status)
-      status = compute_download(c, piece + room, b->data + at, n, err);
-    *same = status || memcmp(piece, piece + room, n) == 0;
-  }
-  base_free(piece);
-  return status;
-}
-
 enum assay_status gpu_find_open_casts(const struct gpu_request *base, bool *settled, struct assay_error *err) {
   struct gpu_request r = *base;
   const int n = r.graph->n_outputs;
@@ -40,7 +20,7 @@ enum assay_status gpu_find_open_casts(const struct gpu_request *base, bool *sett
     status = gpu_oracle_eval(&r, other, err);
   bool same = true;
   for (int i = 0; i < n && !status && same; i++)
-    status = compare_bits(r.compute, &usual[i], &other[i], &same, err);
+    status = gpu_array_same(r.compute, &usual[i], &other[i], &same, err);
   for (int i = 0; i < 2 * n; i++)
     gpu_array_release(r.compute, &usual[i]);
   base_free(usual);

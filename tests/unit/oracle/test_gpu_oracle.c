@@ -597,6 +597,31 @@ static void test_scale_without_noise(void **state) {
   model_release(&m);
 }
 
+// Whole numbers have no scale, so no pass is run for one, however many are asked for.
+static void test_whole_numbers_need_no_passes(void **state) {
+  (void)state;
+  static const char text[] = "(int32[40] a, int32[40] b) => (int32[40] c, bool[40] d)"
+                             " { e = Mul(a, b) c = Sub(a, e) d = Less(c, e) }";
+  struct model m;
+  struct assay_error err = {0};
+  int made[2];
+  if (onnx_parse_graph(text, strlen(text), "graph", &m, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  struct trial t = trial_make("whole numbers", &m.flat, true);
+  for (int many = 0; many < 2; many++) {
+    struct gpu_answer a;
+    struct arith contract = fp32(1);
+    const int before = allocations;
+    assert_int_equal(gpu_answer_make_unfused(compute, t.g, t.gpu_in, &contract, many ? 64 : 1, &a, &err), ASSAY_OK);
+    made[many] = allocations - before;
+    gpu_answer_release(compute, &a);
+  }
+  assert_int_equal(made[0], made[1]);
+  check_answer(&t, fp32(1), 8, true);
+  trial_release(&t);
+  model_release(&m);
+}
+
 // An overflow in the contract where the truth is finite is seen on both sides.
 static void test_not_representable(void **state) {
   (void)state;
@@ -657,6 +682,79 @@ static void test_open_casts(void **state) {
     trial_release(&t);
     model_release(&m);
   }
+}
+
+enum { STORED = 4001 };
+
+static void fill_stored(double *floats, int64_t *whole) {
+  struct noise n = noise_at(8, 8);
+  for (int i = 0; i < STORED; i++) {
+    uint64_t word = noise_next(&n);
+    double any;
+    memcpy(&any, &word, sizeof any);
+    floats[i] = i % 3 ? ldexp(rng_unit(word) - 0.5, (int)(word % 41) - 20) : any;
+    whole[i] = (int64_t)(i % 2 ? word : word % 600) - 300;
+  }
+  floats[0] = 0x1.ffffffp127;
+  floats[1] = -0x1.fffffe8p127;
+  floats[2] = 0;
+  floats[3] = NAN;
+  floats[4] = -INFINITY;
+  whole[0] = 0;
+  whole[1] = 1;
+  whole[2] = -1;
+}
+
+// A NaN's bits are free.
+static bool same_element(enum dtype t, const unsigned char *a, const unsigned char *b) {
+  double x = 0, y = 0;
+  if (memcmp(a, b, dtype_bytes(t)) == 0)
+    return true;
+  if (dtype_is_float(t)) {
+    dtype_to_f64(t, a, 1, &x);
+    dtype_to_f64(t, b, 1, &y);
+  }
+  return isnan(x) && isnan(y);
+}
+
+// What is computed, as the bytes of any type that candidates are given; and others than those.
+static void test_stored(void **state) {
+  (void)state;
+  static const enum dtype types[] = {DTYPE_FLOAT,      DTYPE_DOUBLE, DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT8E4M3FN,
+                                     DTYPE_FLOAT8E5M2, DTYPE_INT8,   DTYPE_UINT8,   DTYPE_INT16,    DTYPE_UINT16,
+                                     DTYPE_INT32,      DTYPE_UINT32, DTYPE_INT64,   DTYPE_UINT64,   DTYPE_BOOL};
+  static double floats[STORED];
+  static int64_t whole[STORED];
+  static unsigned char want[8 * STORED], got[8 * STORED];
+  fill_stored(floats, whole);
+  for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+    struct assay_error err = {0};
+    const bool is_float = dtype_is_float(types[t]);
+    const struct tensor_type type = {types[t], {.rank = 1, .dims = {STORED}}};
+    const size_t each = dtype_bytes(types[t]), bytes = STORED * each;
+    struct gpu_array a = {.dtype = types[t], .shape = type.shape, .storage = is_float ? GPU_F64 : GPU_I64};
+    device_ptr to;
+    assert_true(gpu_array_can_store(types[t]));
+    assert_int_equal(compute_alloc(compute, sizeof floats, &a.data, &err), ASSAY_OK);
+    assert_int_equal(compute_alloc(compute, bytes, &to, &err), ASSAY_OK);
+    assert_int_equal(compute_upload(compute, a.data, is_float ? (void *)floats : (void *)whole, sizeof floats, &err),
+                     ASSAY_OK);
+    if (is_float)
+      dtype_from_f64(types[t], floats, STORED, want);
+    else
+      dtype_from_i64(types[t], whole, STORED, want);
+    for (int others = 0; others < 2; others++) {
+      assert_int_equal(gpu_array_store(compute, &a, others != 0, &type, to, &err), ASSAY_OK);
+      assert_int_equal(compute_download(compute, got, to, bytes, &err), ASSAY_OK);
+      for (size_t i = 0; i < STORED; i++)
+        if (same_element(types[t], want + i * each, got + i * each) != (others == 0))
+          fail_msg("element %d as %s, others: %d", (int)i, dtype_name(types[t]), others);
+    }
+    compute_free(compute, a.data);
+    compute_free(compute, to);
+  }
+  assert_false(gpu_array_can_store(DTYPE_FLOAT8E8M0));
+  assert_false(gpu_array_can_store(DTYPE_INT4));
 }
 
 // ---- numbers of chance
@@ -919,7 +1017,9 @@ int main(void) {
       cmocka_unit_test(test_shape_is_input),
       cmocka_unit_test(test_input_is_output),
       cmocka_unit_test(test_scale_without_noise),
+      cmocka_unit_test(test_whole_numbers_need_no_passes),
       cmocka_unit_test(test_not_representable),
+      cmocka_unit_test(test_stored),
       cmocka_unit_test(test_numbers_of_chance),
       cmocka_unit_test(test_tests_of_chance),
       cmocka_unit_test(test_memory_fails),

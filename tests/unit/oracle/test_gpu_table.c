@@ -58,11 +58,32 @@ static void test_other_operators(void **state) {
   assert_ptr_equal(gpu_find(&elementwise), gpu_pointwise_eval);
 }
 
+// What the host does next to a device counts as not on it.
+static void test_graphs_that_run_on_a_device(void **state) {
+  (void)state;
+  const struct op_def elementwise = {.name = "Any", .domain = "ai.assay", .expr = "x"};
+  const struct op_def unknown = {.name = "Any", .domain = "ai.assay"};
+  struct node nodes[3] = {{.op = op_find("", "Softmax", INT32_MAX)}, {.op = &elementwise}};
+  const struct graph g = {.nodes = nodes, .n_nodes = 3};
+  const struct {
+    const struct op_def *op;
+    bool all;
+  } cases[] = {{op_find("ai.assay", "ChanceTests", INT32_MAX), true},
+               {op_find("ai.assay", "QR", INT32_MAX), false},
+               {op_find("", "DFT", INT32_MAX), false},
+               {&unknown, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    nodes[2].op = cases[i].op;
+    assert_int_equal(gpu_runs_all(&g), cases[i].all);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_row_has_an_implementation),
       cmocka_unit_test(test_every_entry_has_a_row),
       cmocka_unit_test(test_other_operators),
+      cmocka_unit_test(test_graphs_that_run_on_a_device),
   };
   return cmocka_run_group_tests_name("device table", tests, NULL, NULL);
 }
