@@ -28,10 +28,25 @@ static bool casts_to_integers(const struct graph *g, const struct node *n) {
   return !dtype_is_float(t) && t != DTYPE_BOOL;
 }
 
-bool run_casts_to_integers(const struct graph *g) {
+// types: of all values; NULL: unknown.
+static bool has_casts(const struct graph *g, const struct array *types) {
   bool any = false;
-  for (int i = 0; i < g->n_nodes - g->n_exact && !any; i++)
-    any = g->nodes[i].op && g->nodes[i].op->casts && casts_to_integers(g, &g->nodes[i]);
+  for (int i = 0; i < g->n_nodes - g->n_exact && !any; i++) {
+    const struct node *n = &g->nodes[i];
+    any = n->op && n->op->casts && casts_to_integers(g, n) &&
+          (!types || n->inputs[0] < 0 || dtype_is_float(types[n->inputs[0]].dtype));
+  }
+  return any;
+}
+
+bool run_casts_to_integers(const struct graph *g, const struct array *inputs) {
+  struct arena arena = {0};
+  struct graph_shapes shapes;
+  struct assay_error unknown = {0};
+  bool any = has_casts(g, NULL);
+  if (any && inputs && oracle_infer(g, inputs, &arena, &shapes, &unknown) == ASSAY_OK)
+    any = has_casts(g, shapes.values);
+  arena_release(&arena);
   return any;
 }
 

@@ -175,8 +175,9 @@ struct arith run_least_pass(const struct arith *contract, int k);
 int run_tail_passes(const struct graph *g, const struct arith *contract, int replicas);
 struct run_pass run_tail_pass(const struct graph *g, const struct arith *contract, int replicas, int k);
 
-// Whether a node casts floating values to integers.
-bool run_casts_to_integers(const struct graph *g);
+// Whether a node casts floating values to integers; also where nobody knows. inputs: as of oracle_infer;
+// NULL: nobody knows.
+bool run_casts_to_integers(const struct graph *g, const struct array *inputs);
 
 // The contraction whose error, in closed form, is the error of the whole graph: all other nodes round nothing, and its
 // output is the graph's only one. -1: there is none.

@@ -735,7 +735,7 @@ enum assay_status oracle_answer_make(const struct graph *g, const struct array *
     status = answer_closed(g, inputs, contract, threads, &a, &done, err);
   if (!status && !done)
     status = answer_sampled(g, inputs, *contract, replicas, threads, &a, err);
-  if (!status && a.representable && run_casts_to_integers(g))
+  if (!status && a.representable && run_casts_to_integers(g, inputs))
     status = find_open_casts(g, inputs, threads, &a, err);
   if (!status) {
     *out = a;

@@ -413,6 +413,14 @@ static enum assay_status answer_fused(const struct gpu_request *r, const struct 
 
 // ---- the answer
 
+static bool has_open_casts(const struct gpu_request *r) {
+  struct arena arena = {0};
+  bool any = run_casts_to_integers(r->graph, NULL);
+  any = any && run_casts_to_integers(r->graph, known_inputs(r, &arena));
+  arena_release(&arena);
+  return any;
+}
+
 static enum assay_status make_answer(const struct gpu_request *r, const struct arith *contract, int replicas, bool fuse,
                                      struct gpu_answer *out, struct assay_error *err) {
   struct gpu_answer a;
@@ -424,7 +432,7 @@ static enum assay_status make_answer(const struct gpu_request *r, const struct a
     status = answer_fused(r, contract, replicas, &a, &done, err);
   if (!status && !done)
     status = answer_sampled(r, *contract, replicas, &a, err);
-  if (!status && a.representable && run_casts_to_integers(r->graph))
+  if (!status && a.representable && has_open_casts(r))
     status = gpu_find_open_casts(r, &a.representable, err);
   if (!status)
     status = compute_sync(r->compute, err); // a failed launch is this answer's, not a later one's

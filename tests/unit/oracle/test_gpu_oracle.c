@@ -622,6 +622,32 @@ static void test_whole_numbers_need_no_passes(void **state) {
   model_release(&m);
 }
 
+// A cast of what is whole has one result, so nothing is evaluated again to see.
+static void test_casts_of_whole_numbers(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+      "(float[40] a, float[40] b) => (int32[40] d) { c = Less(a, b) d = Cast<to = 6>(c) }",
+      "(float[40] a, float[40] b) => (int32[40] d) { c = Add(a, b) d = Cast<to = 6>(c) }"};
+  int made[2];
+  for (int i = 0; i < 2; i++) {
+    struct model m;
+    struct assay_error err = {0};
+    struct gpu_answer a;
+    struct arith contract = fp32(1);
+    if (onnx_parse_graph(texts[i], strlen(texts[i]), "graph", &m, &err) != ASSAY_OK)
+      fail_msg("%s", err.message);
+    struct trial t = trial_make("casts", &m.flat, false);
+    const int before = allocations;
+    assert_int_equal(gpu_answer_make_unfused(compute, t.g, t.gpu_in, &contract, 8, &a, &err), ASSAY_OK);
+    made[i] = allocations - before;
+    gpu_answer_release(compute, &a);
+    check_answer(&t, fp32(1), 8, true);
+    trial_release(&t);
+    model_release(&m);
+  }
+  assert_true(3 * made[0] < 2 * made[1]);
+}
+
 // An overflow in the contract where the truth is finite is seen on both sides.
 static void test_not_representable(void **state) {
   (void)state;
@@ -1018,6 +1044,7 @@ int main(void) {
       cmocka_unit_test(test_input_is_output),
       cmocka_unit_test(test_scale_without_noise),
       cmocka_unit_test(test_whole_numbers_need_no_passes),
+      cmocka_unit_test(test_casts_of_whole_numbers),
       cmocka_unit_test(test_not_representable),
       cmocka_unit_test(test_stored),
       cmocka_unit_test(test_numbers_of_chance),

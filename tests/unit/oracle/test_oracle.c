@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "onnx/onnx.h"
 #include "oracle/oracle.h"
+#include "oracle/run.h"
 
 static long fail_after = -1; // allocations that still succeed; -1: all
 
@@ -352,6 +353,34 @@ static void test_open_casts(void **state) {
                                 two_hundreds));
 }
 
+// Only those are open, so that an answer is made twice more for them alone: not for casts of truths and whole numbers.
+static void test_casts_to_integers(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    bool any;
+  } cases[] = {
+      {"(float[8] x) => (int8[8] y) { y = Cast<to = 3>(x) }", true},
+      {"(float[8] x) => (float[8] y) { i = Cast<to = 6>(x) y = Cast<to = 1>(i) }", true},
+      {"(float[8] x) => (float[8] y) { y = Cast<to = 1>(x) }", false},
+      {"(float[8] x) => (bool[8] y) { y = Cast<to = 9>(x) }", false},
+      {"(float[8] x) => (int32[8] y) { b = Less(x, x) y = Cast<to = 6>(b) }", false},
+      {"(int32[8] x) => (int8[8] y) { y = Cast<to = 3>(x) }", false},
+      {"(int32[8] x) => (int8[8] y) { f = Cast<to = 1>(x) y = Cast<to = 3>(f) }", true},
+      {"(float[8] x) => (int32[8] y) <int32 like = {1}> { b = Less(x, x) y = CastLike(b, like) }", false},
+      {"(float[8] x) => (int32[8] y) <int32 like = {1}> { y = CastLike(x, like) }", true},
+      {"(float[8] x) => (y) { b = Less(x, x) i = Cast<to = 7>(b) y = ConstantOfShape(i) }", true}, // nobody knows
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct model m;
+    parse(cases[i].text, &m);
+    const struct array x = {.dtype = m.flat.values[m.flat.inputs[0]].dtype, .shape = {.rank = 1, .dims = {8}}};
+    if (run_casts_to_integers(&m.flat, &x) != cases[i].any)
+      fail_msg("%s", cases[i].text);
+    model_release(&m);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_values),
@@ -363,6 +392,7 @@ int main(void) {
       cmocka_unit_test(test_scale_fits_float),
       cmocka_unit_test(test_not_representable),
       cmocka_unit_test(test_open_casts),
+      cmocka_unit_test(test_casts_to_integers),
       cmocka_unit_test(test_cast_of_single),
       cmocka_unit_test(test_failing_memory),
   };
