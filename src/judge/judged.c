@@ -32,19 +32,28 @@ static enum assay_status read_all(const struct task *t, const struct question *q
   return status;
 }
 
-// As bytes of the answer's type; without `from` numbers that are no answer.
+// Element i of what is never the answer, since whatever a check refuses must be wrong: NaN, or 0 where that is what the
+// type makes of the answer.
+static void put_other(const struct array *y, int64_t i, void *at) {
+  struct float_format format;
+  if (dtype_float_format(y->dtype, &format)) {
+    double other;
+    dtype_from_f64(y->dtype, &y->f64[i], 1, at);
+    dtype_to_f64(y->dtype, at, 1, &other);
+    other = !format.no_nan ? isnan(other) ? 0 : NAN : other > 0 ? -1 : 1;
+    dtype_from_f64(y->dtype, &other, 1, at);
+  } else {
+    const int64_t other = y->dtype == DTYPE_BOOL ? !y->i64[i] : ~y->i64[i];
+    dtype_from_i64(y->dtype, &other, 1, at);
+  }
+}
+
+// As bytes of the answer's type; without `from` none of the answer's elements.
 static void *bytes_of(const struct array *y, const struct array *from) {
   const int64_t n = shape_count(&y->shape);
   void *bytes = base_calloc((size_t)n + 1, dtype_bytes(y->dtype));
-  const double nothing = NAN;
-  const int64_t none = -1;
-  for (int64_t i = 0; i < n && bytes && !from; i++) {
-    char *at = (char *)bytes + (size_t)i * dtype_bytes(y->dtype);
-    if (dtype_is_float(y->dtype))
-      dtype_from_f64(y->dtype, &nothing, 1, at);
-    else
-      dtype_from_i64(y->dtype, &none, 1, at);
-  }
+  for (int64_t i = 0; i < n && bytes && !from; i++)
+    put_other(y, i, (char *)bytes + (size_t)i * dtype_bytes(y->dtype));
   if (bytes && from && dtype_is_float(y->dtype))
     dtype_from_f64(y->dtype, from->f64, n, bytes);
   else if (bytes && from)

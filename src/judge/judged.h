@@ -12,7 +12,7 @@ struct judged {
   int64_t unwritten;      // elements of the outputs that still hold the poison, counted where there is a check
 };
 
-// outputs: the bytes of each output. What a check cannot take at all becomes values that nothing is equal to.
+// outputs: the bytes of each output. What a check cannot take at all becomes values none of which is the answer's.
 enum assay_status judged_make(const struct task *t, const struct question *q, const void *const *outputs,
                               uint32_t poison, int threads, struct judged *out, struct assay_error *err);
 void judged_release(struct judged *j);

@@ -228,6 +228,57 @@ static void test_memory_needed(void **state) {
   task_release(&t);
 }
 
+static struct task checked_task(const char *outputs, const char *body, const char *check) {
+  char text[2048];
+  struct task t = {0};
+  struct assay_error err = {0};
+  int n = snprintf(text, sizeof text,
+                   "<ir_version: 10, opset_import: [\"\" : 23, \"local\" : 1], metadata_props: [\"assay.task\" : \"t\","
+                   " \"assay.contract\" : \"fp32\", \"assay.workload.small\" : \"M=%d, N=%d\","
+                   " \"assay.workload.full\" : \"M=%d, N=%d\", \"assay.input.x\" : \"normal(0, 1)\","
+                   " \"assay.check\" : \"f\"]>\ng (float[M, N] x) => (%s) { %s }\n"
+                   "<domain: \"local\", opset_import: [\"\" : 23]>\nf %s\n",
+                   ROWS, COLUMNS, ROWS, COLUMNS, outputs, body, check);
+  if (task_parse(text, (size_t)n, "checked.onnxtxt", false, &t, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  return t;
+}
+
+// Outputs that a check refuses, here an index that is outside, are wrong in every value: also where the right ones are
+// -1, true or NaN.
+static void test_refused_by_the_check(void **state) {
+  (void)state;
+  static float x[COUNT], y[COUNT];
+  struct task t =
+      checked_task("float[M, N] y, int64[2] i", "y = Neg(x) i = Constant<value_ints = [3, 4]>()",
+                   "(y, i) => (a, less, no, yes, nan) { a = Gather(y, i) z = Sub(i, i) less = BitwiseNot(z) "
+                   "no = Less(i, z) yes = Not(no) w = Sub(y, y) nan = Div(w, w) }");
+  struct layout l = {0};
+  struct question q = {.layout = &l, .probe = PROBE_DECLARED, .key = 17};
+  struct assay_error err = {0};
+  struct assay_judge_options o = {.threads = 1};
+  int64_t indices[2] = {3, 4};
+  void *inputs[] = {x};
+  const void *outputs[] = {y, indices};
+  assert_int_equal(layout_make(&t, task_workload(&t, "small"), &l, &err), ASSAY_OK);
+  assert_int_equal(question_answer(&t, &q, 8, 2, &err), ASSAY_OK);
+  assert_int_equal(task_make_inputs(&t, l.workload, PROBE_DECLARED, 17, 2, inputs, &err), ASSAY_OK);
+  negative(x, y);
+  for (int refused = 0; refused < 2; refused++) {
+    struct assay_check checks[5] = {{.reason = ASSAY_REASON_PASS}};
+    assert_int_equal(l.n_judged, 5);
+    indices[1] = refused ? ROWS : 4;
+    assert_int_equal(question_check(&t, &q, outputs, POISON_NAN, &o, checks, &err), ASSAY_OK);
+    for (int i = 0; i < l.n_judged; i++) {
+      assert_int_equal(checks[i].reason == ASSAY_REASON_PASS, !refused);
+      base_free(checks[i].description);
+    }
+  }
+  question_release(&q);
+  layout_release(&l);
+  task_release(&t);
+}
+
 // The same answers, all at once and one after another; and what nobody survives is not asked then, either.
 static void test_late_answers(void **state) {
   (void)state;
@@ -266,6 +317,7 @@ static void test_late_answers(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_memory_needed),
+      cmocka_unit_test(test_refused_by_the_check),
       cmocka_unit_test(test_late_answers),
       cmocka_unit_test(test_sums_may_be_flushed),
       cmocka_unit_test(test_sums_may_not_be_left_out),
