@@ -10,6 +10,7 @@
 #include "compare/compare.h"
 #include "judge/answers.h"
 #include "judge/judged.h"
+#include "task/check.h"
 
 // A question with more elements than this is large: it is answered alone, by all threads, with fewer passes.
 enum { LARGE_ELEMENTS = 1 << 22 };
@@ -32,6 +33,33 @@ static const double LOOSE_TOLERANCE = 1e-2;
 // show.
 static const double FLUSHED_SUMS = 0x1p-122;
 
+// Inputs and outputs as they are computed with, what the check makes of them, and that as bytes. Where shapes depend on
+// the outputs' data nobody knows.
+static enum assay_status measure_check(const struct task *t, const struct array *inputs, struct layout *l,
+                                       struct assay_error *err) {
+  struct arena arena = {0};
+  struct graph_shapes shapes;
+  struct oracle_bytes bytes = {0};
+  struct array *all = arena_calloc(&arena, (size_t)(l->n_in + l->n_out) + 1, sizeof *all);
+  enum assay_status status = all ? ASSAY_OK : error_nomem(err, "a workload's check");
+  for (int i = 0; i < l->n_in + l->n_out && !status; i++)
+    all[i] = i < l->n_in ? inputs[i]
+                         : (struct array){.dtype = l->out[i - l->n_in].dtype, .shape = l->out[i - l->n_in].shape};
+  struct assay_error unknown = {0};
+  if (!status)
+    status = oracle_infer(&t->check.flat, all, &arena, &shapes, &unknown);
+  if (!status)
+    status = oracle_answer_bytes(&t->check.flat, shapes.values, &bytes, &unknown);
+  if (!status)
+    l->check_bytes = bytes.working;
+  for (int i = 0; i < l->n_judged && !status; i++)
+    l->check_bytes += (int64_t)tensor_type_bytes(&l->judged[i]);
+  arena_release(&arena);
+  if (status == ASSAY_ERR_NOMEM && err && unknown.status)
+    *err = unknown;
+  return status == ASSAY_ERR_NOMEM ? status : ASSAY_OK;
+}
+
 enum assay_status layout_make(const struct task *t, const struct workload *w, struct layout *out,
                               struct assay_error *err) {
   struct layout l = {.workload = w, .n_in = t->n_inputs, .n_out = t->n_outputs};
@@ -39,8 +67,10 @@ enum assay_status layout_make(const struct task *t, const struct workload *w, st
   struct array *inputs = arena_calloc(&l.arena, (size_t)l.n_in, sizeof *inputs);
   l.in = arena_calloc(&l.arena, (size_t)l.n_in, sizeof *l.in);
   l.out = arena_calloc(&l.arena, (size_t)l.n_out, sizeof *l.out);
+  l.n_judged = task_oracle_graph(t)->n_outputs;
+  l.judged = arena_calloc(&l.arena, (size_t)l.n_judged + 1, sizeof *l.judged);
   enum assay_status status = ASSAY_OK;
-  if (!inputs || !l.in || !l.out)
+  if (!inputs || !l.in || !l.out || !l.judged)
     status = error_nomem(err, "a workload's buffers");
   if (!status)
     status = task_input_shapes(t, w, inputs, err);
@@ -60,13 +90,18 @@ enum assay_status layout_make(const struct task *t, const struct workload *w, st
     l.in[i] = array_type(&inputs[i]);
     l.input_bytes += (int64_t)tensor_type_bytes(&l.in[i]);
   }
-  l.n_judged = task_oracle_graph(t)->n_outputs;
+  for (int i = 0; i < l.n_judged; i++)
+    l.judged[i] = array_type(&shapes.values[task_oracle_graph(t)->outputs[i]]);
   for (int i = 0; i < l.n_out; i++) { // the oracle's graph begins with the values of the task's
     l.out[i] = array_type(&shapes.values[t->model.flat.outputs[i]]);
     l.output_bytes += (int64_t)tensor_type_bytes(&l.out[i]);
   }
-  *out = l;
-  return ASSAY_OK;
+  status = task_has_check(t) ? measure_check(t, inputs, &l, err) : ASSAY_OK;
+  if (status)
+    layout_release(&l);
+  else
+    *out = l;
+  return status;
 }
 
 void layout_release(struct layout *l) {
@@ -90,7 +125,8 @@ int64_t layout_judging_bytes(const struct layout *l, const struct assay_judge_op
     return l->slab_bytes + buffers;
   const int64_t checks = o->declared_checks, most = checks > verified ? checks : verified;
   const int64_t held = questions_held(l->oracle.answer, (int)most), at_once = held < most ? held + 1 : held;
-  return at_once * l->oracle.answer + l->oracle.working + buffers;
+  const int64_t working = l->oracle.working > l->check_bytes ? l->oracle.working : l->check_bytes;
+  return at_once * l->oracle.answer + working + buffers;
 }
 
 struct arith question_arith(const struct task *t, uint64_t key, bool again) {

@@ -19,9 +19,10 @@ struct layout {
   struct arena arena;
   int n_in, n_out;
   int n_judged; // values that are compared: the outputs, or what the task's check makes of them (task/check.h)
-  struct tensor_type *in, *out;
+  struct tensor_type *in, *out, *judged;
   int64_t input_bytes, output_bytes;
   struct oracle_bytes oracle; // what an answer takes on the host
+  int64_t check_bytes;        // what the task's check takes besides an answer (judged.h)
   struct oracle_apart apart;
   int64_t moments;    // of oracle_moments
   int64_t slab;       // so many members of the batch are answered and compared at a time (slabs.h); 0: all

@@ -244,6 +244,36 @@ static struct task checked_task(const char *outputs, const char *body, const cha
   return t;
 }
 
+// A check works with inputs and outputs as doubles, makes doubles of them, and writes those as floats; an answer takes
+// less. Where shapes depend on the outputs, nobody knows beforehand.
+static void test_memory_of_a_check(void **state) {
+  (void)state;
+  struct assay_judge_options o;
+  struct task t = checked_task("float[M, N] y", "y = Neg(x)", "(y) => (a, b) { a = Identity(y) b = Abs(y) }");
+  struct layout l = {0};
+  struct assay_error err = {0};
+  const int64_t part = COUNT;
+  assay_judge_defaults(&o);
+  o.timing = false;
+  o.declared_checks = 1;
+  if (layout_make(&t, &t.workloads[0], &l, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  assert_int_equal(l.n_judged, 2);
+  assert_int_equal(tensor_type_bytes(&l.judged[1]), 4 * part);
+  assert_int_equal(l.check_bytes, 2 * 8 * part + 2 * 8 * part + 2 * 4 * part);
+  assert_true(l.oracle.working < l.check_bytes);
+  assert_int_equal(layout_judging_bytes(&l, &o), l.oracle.answer + l.check_bytes + 8 * part);
+  layout_release(&l);
+  task_release(&t);
+  t = checked_task("float[M, N] y, int64[1] n", "y = Neg(x) n = Constant<value_ints = [-1]>()",
+                   "(y, n) => (a) { a = Reshape(y, n) }");
+  if (layout_make(&t, &t.workloads[0], &l, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  assert_int_equal(l.check_bytes, 0);
+  layout_release(&l);
+  task_release(&t);
+}
+
 // Outputs that a check refuses, here an index that is outside, are wrong in every value: also where the right ones are
 // -1, true or NaN.
 static void test_refused_by_the_check(void **state) {
@@ -317,6 +347,7 @@ static void test_late_answers(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_memory_needed),
+      cmocka_unit_test(test_memory_of_a_check),
       cmocka_unit_test(test_refused_by_the_check),
       cmocka_unit_test(test_late_answers),
       cmocka_unit_test(test_sums_may_be_flushed),
