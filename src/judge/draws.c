@@ -15,7 +15,18 @@ bool draws_in(const struct task *t) {
   return false;
 }
 
-static uint64_t hash_of(const unsigned char *bytes, size_t n) {
+bool draws_is_noted(const struct tensor_type *output) {
+  return dtype_is_float(output->dtype) && output->shape.rank == 2 && output->shape.dims[1] >= FEW;
+}
+
+int64_t draws_rows(const struct layout *l) {
+  int64_t n = 0;
+  for (int o = 0; o < l->n_out; o++)
+    n += draws_is_noted(&l->out[o]) ? l->out[o].shape.dims[0] : 0;
+  return n;
+}
+
+static uint64_t hash_of_block(const unsigned char *bytes, size_t n) {
   uint64_t hash = n;
   for (size_t i = 0; i < n; i += sizeof hash) {
     uint64_t word = 0;
@@ -23,6 +34,37 @@ static uint64_t hash_of(const unsigned char *bytes, size_t n) {
     hash = rng_mix64(hash ^ word);
   }
   return hash;
+}
+
+int64_t draws_blocks(int64_t row_bytes) {
+  return (row_bytes + DRAWS_BLOCK_BYTES - 1) / DRAWS_BLOCK_BYTES;
+}
+
+uint64_t draws_join(int64_t row_bytes, const uint64_t *blocks) {
+  uint64_t hash = (uint64_t)row_bytes;
+  for (int64_t i = 0; i < draws_blocks(row_bytes); i++)
+    hash = rng_mix64(hash ^ blocks[i]);
+  return hash;
+}
+
+static uint64_t hash_of_row(const unsigned char *bytes, int64_t n) {
+  uint64_t hash = (uint64_t)n;
+  for (int64_t at = 0; at < n; at += DRAWS_BLOCK_BYTES) {
+    const int64_t left = n - at;
+    hash = rng_mix64(hash ^ hash_of_block(bytes + at, (size_t)(left < DRAWS_BLOCK_BYTES ? left : DRAWS_BLOCK_BYTES)));
+  }
+  return hash;
+}
+
+void draws_hash(const struct layout *l, const void *const *outputs, uint64_t *rows) {
+  for (int o = 0; o < l->n_out; o++) {
+    const struct shape *s = &l->out[o].shape;
+    if (!draws_is_noted(&l->out[o]))
+      continue;
+    const int64_t bytes = s->dims[1] * (int64_t)dtype_bytes(l->out[o].dtype);
+    for (int64_t row = 0; row < s->dims[0]; row++)
+      *rows++ = hash_of_row((const unsigned char *)outputs[o] + row * bytes, bytes);
+  }
 }
 
 static const char *compare(const struct draws *d, const struct draw_seen *now) {
@@ -50,28 +92,19 @@ static enum assay_status add(struct draws *d, const struct draw_seen *now, struc
   return ASSAY_OK;
 }
 
-enum assay_status draws_note(struct draws *d, const struct question *q, const void *const *outputs, const char **fault,
+enum assay_status draws_note(struct draws *d, const struct question *q, const uint64_t *rows, const char **fault,
                              struct assay_error *err) {
-  const struct layout *l = q->layout;
+  const int64_t n = draws_rows(q->layout);
   enum assay_status status = ASSAY_OK;
   const int before = d->n; // rows of one call may be alike
   *fault = NULL;
-  for (int o = 0; o < l->n_out; o++) {
-    const struct shape *s = &l->out[o].shape;
-    if (!dtype_is_float(l->out[o].dtype) || s->rank != 2 || s->dims[1] < FEW)
-      continue;
-    const size_t bytes = (size_t)s->dims[1] * dtype_bytes(l->out[o].dtype);
-    for (int64_t row = 0; row < s->dims[0] && !status; row++) {
-      const struct draw_seen now = {.layout = l,
-                                    .probe = q->probe,
-                                    .key = q->key,
-                                    .hash = hash_of((const unsigned char *)outputs[o] + (size_t)row * bytes, bytes),
-                                    .row = (int)row};
-      const struct draws earlier = {.n = before, .seen = d->seen};
-      const char *found = compare(&earlier, &now);
-      *fault = *fault ? *fault : found;
-      status = add(d, &now, err);
-    }
+  for (int64_t row = 0; row < n && !status; row++) {
+    const struct draw_seen now = {
+        .layout = q->layout, .probe = q->probe, .key = q->key, .hash = rows[row], .row = (int)row};
+    const struct draws then = {.n = before, .seen = d->seen};
+    const char *found = compare(&then, &now);
+    *fault = *fault ? *fault : found;
+    status = add(d, &now, err);
   }
   return status;
 }

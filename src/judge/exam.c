@@ -382,10 +382,10 @@ static enum assay_status check_on_host(struct session *s, struct question *q, co
 }
 
 // Of numbers of chance: whether they go with those of other calls. The first value stands for all.
-static enum assay_status check_draws(struct session *s, const struct question *q, const void *const *outputs,
-                                     struct assay_check *c, struct assay_error *err) {
+static enum assay_status check_draws(struct session *s, const struct question *q, struct assay_check *c,
+                                     struct assay_error *err) {
   const char *fault = NULL;
-  enum assay_status status = draws_in(&s->task) ? draws_note(&s->draws, q, outputs, &fault, err) : ASSAY_OK;
+  enum assay_status status = draws_note(&s->draws, q, q->rows, &fault, err);
   if (status || !fault || c->reason != ASSAY_REASON_PASS)
     return status;
   c->reason = ASSAY_REASON_WRONG_VALUE;
@@ -402,10 +402,17 @@ enum assay_status session_check(struct session *s, struct question *q, const voi
     return status;
   struct assay_check *c = &s->v->checks[s->v->n_checks];
   memset(c, 0, (size_t)n_judged * sizeof *c);
+  q->rows = draws_in(&s->task) ? base_calloc((size_t)draws_rows(q->layout) + 1, sizeof *q->rows) : NULL;
+  if (draws_in(&s->task) && !q->rows)
+    return error_nomem(err, "a call's rows");
   status = q->in_place ? s->subject->ops->check(s->subject, q, poison, c, err)
                        : check_on_host(s, q, outputs, poison, c, err);
-  if (!status && !q->in_place && !c[0].skipped)
-    status = check_draws(s, q, outputs, c, err);
+  if (!status && q->rows && !q->in_place)
+    draws_hash(q->layout, outputs, q->rows);
+  if (!status && q->rows && !c[0].skipped)
+    status = check_draws(s, q, c, err);
+  base_free(q->rows);
+  q->rows = NULL;
   *reason = ASSAY_REASON_PASS;
   if (!status && c[0].skipped) {
     s->v->n_skipped_probes++;

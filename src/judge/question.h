@@ -56,7 +56,8 @@ struct question {
   bool late;     // answered when it is asked, not before (questions_postpone)
   enum probe probe;
   uint64_t key;
-  int passes;                 // for the error scale, where fewer than usual are enough; 0: as usual
+  uint64_t *rows; // where a check on the device leaves the hashes of rows (draws.h); NULL: nobody asks for them
+  int passes;     // for the error scale, where fewer than usual are enough; 0: as usual
   struct assay_answers *kept; // where answers are looked for and kept; NULL: nowhere
   struct oracle_answer answer;
 };
