@@ -42,6 +42,7 @@ part calibrate 60 "$assay" doctor --calibrate
 if wanted check; then
   part gpu_device 60 "$programs/gpu_device"
   part gpu_oracle 60 "$programs/gpu_oracle"
+  part gpu_judged 120 "$programs/gpu_judged"
   part gpu_draw 120 "$programs/gpu_draw"
   part gpu_product 60 "$programs/gpu_product"
   for level in 1 2 3; do

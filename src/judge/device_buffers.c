@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "judge/streams.h"
-#include "task/check.h"
 #include "task/device_draw.h"
 
 static struct device_buffers *of(struct subject *s) {
@@ -220,7 +219,7 @@ enum assay_status device_buffers_read_kept(struct subject *s, int slot, int o, v
 // ---- comparing on the device
 
 bool device_buffers_answer(const struct subject *s, const struct layout *l) {
-  return look_at(s)->cuda && !task_has_check(s->env.task) && device_check_worth(s->env.task, l);
+  return look_at(s)->cuda && device_check_worth(s->env.task, l);
 }
 
 static enum assay_status make_apart(struct device_buffers *b, const struct question *q, device_ptr *in, device_ptr *out,

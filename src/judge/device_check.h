@@ -8,7 +8,8 @@
 #include "judge/question.h"
 #include "oracle/cuda/gpu.h"
 
-// Whether a layout is so large that the device answers sooner than the CPU.
+// Whether a layout is so large that the device answers sooner than the CPU, and all of the task's check, where there is
+// one, is the device's (device_judged.h).
 bool device_check_worth(const struct task *t, const struct layout *l);
 
 // What earlier checks of the same layout and probe showed about the error scale. Start with {0}.
@@ -30,7 +31,7 @@ struct device_check_request {
   struct device_scales *scales; // of the checks before this one; it adds to them
 };
 
-// One check for each output, as question_check.
+// One check for each value that is judged, as question_check. The hashes of rows go where the question wants them.
 //
 // Most of the cost of an answer is its error scale. With SCALE_BORROW, and where earlier checks of the same layout and
 // probe left scales, outputs are first compared with the truth under a few times those. If all elements are within

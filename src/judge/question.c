@@ -339,8 +339,7 @@ bool question_drop_doubtful(const struct assay_judge_options *o, struct assay_ch
   return doubtful;
 }
 
-// Of a task with a check: which of the values that it judges this is.
-static enum assay_status name_judged(const struct task *t, int i, struct assay_check *c, struct assay_error *err) {
+enum assay_status question_name_judged(const struct task *t, int i, struct assay_check *c, struct assay_error *err) {
   const struct graph *g = task_oracle_graph(t);
   struct buf text = {0};
   if (!c->description)
@@ -377,7 +376,7 @@ enum assay_status question_check(const struct task *t, const struct question *q,
     if (!status)
       status = question_record(q, i, &facts, &in.type.shape, o, &checks[i], err);
     if (!status && judged.own)
-      status = name_judged(t, i, &checks[i], err);
+      status = question_name_judged(t, i, &checks[i], err);
   }
   judged_release(&judged);
   return status;

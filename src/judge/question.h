@@ -117,6 +117,9 @@ enum assay_status question_record(const struct question *q, int output, const st
                                   const struct shape *shape, const struct assay_judge_options *o, struct assay_check *c,
                                   struct assay_error *err);
 
+// Of a task with a check: says in its description which of the values that it judges this is.
+enum assay_status question_name_judged(const struct task *t, int i, struct assay_check *c, struct assay_error *err);
+
 // Whether the estimate of the error scale may be to blame that these checks fail (compare_doubtful). The scale comes
 // from a few passes, and by chance all of them may be near the truth at an element. (Where outputs cancel to a coarse
 // grid, all of eight passes hit the truth's own point at one in a million elements. An error that has no neighbours
