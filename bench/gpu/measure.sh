@@ -49,6 +49,7 @@ if wanted check; then
     (SUITE=kernelbench/$level part "gpu_tasks_$level" 500 "$programs/gpu_tasks") &
   done
   wait
+  part chance 240 "$assay" bench kernelbenchx --from tests/gpu/chance --twins --device cuda --workload full --no-timing
   part row_of_50 120 sh tests/gpu/row_of_50.sh "$assay"
   part forged_stamps 60 sh tests/gpu/forged_stamps.sh "$assay"
 fi
