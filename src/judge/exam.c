@@ -255,10 +255,22 @@ static void add_stripes(struct session *s) {
     s->questions[first + 1].key = distribution_other_stripes(s->questions[first].key);
 }
 
+// Whether it has so many products that questions take long: some are asked at the judged shape alone then, where a
+// kernel would gain by them.
+static bool is_network(const struct session *s) {
+  enum { MOST_PRODUCTS = 2 };
+  const struct graph *g = &s->task.model.flat;
+  int products = 0;
+  for (int i = 0; i < g->n_nodes; i++)
+    products += g->nodes[i].op->class == OP_CONTRACTION;
+  return products > MOST_PRODUCTS;
+}
+
 // A product of integers with one scale for a row is as good as one of floats where the elements of rows are alike; so
 // it is asked where they are not, and what they are multiplied by makes up for it.
 static void add_opposed(struct session *s) {
-  add_probe(s, PROBE_OPPOSED);
+  if (!is_network(s))
+    add_probe(s, PROBE_OPPOSED);
   if (s->o->probes && s->o->declared_checks > 1 && s->task.probes & 1u << PROBE_OPPOSED)
     add_question(s, &s->layouts[0], PROBE_OPPOSED);
 }

@@ -415,9 +415,9 @@ static const struct op_attr attention_attrs_25[] = {
 };
 
 // Of queries and keys. Past keys would stay as they are.
-static bool attention_contracted(const struct node *n, const int *ranks, struct op_contracted *out) {
-  *out = (struct op_contracted){.axis = {ranks[IN_Q] - 1, ranks[IN_K] - 1}};
-  return !node_has_input(n, IN_PAST_KEY);
+static bool attention_contracted(const struct op_infer *c, int which, struct op_contracted *out) {
+  *out = (struct op_contracted){.axis = {c->in[IN_Q]->shape.rank - 1, c->in[IN_K]->shape.rank - 1}};
+  return which == 0 && !node_has_input(c->node, IN_PAST_KEY);
 }
 
 #define ATTENTION(version, inputs, attributes)                                                                         \

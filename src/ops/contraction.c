@@ -333,18 +333,16 @@ static const struct op_attr gemm_attrs[] = {
     {NULL, 0, false, NULL},
 };
 
-static bool matmul_contracted(const struct node *n, const int *ranks, struct op_contracted *out) {
-  (void)n;
-  out->axis[0] = ranks[0] - 1;
-  out->axis[1] = ranks[1] > 1 ? ranks[1] - 2 : 0;
-  return ranks[0] > 0 && ranks[1] > 0;
+static bool matmul_contracted(const struct op_infer *c, int which, struct op_contracted *out) {
+  const int rank = c->in[0]->shape.rank, other = c->in[1]->shape.rank;
+  *out = (struct op_contracted){.axis = {rank - 1, other > 1 ? other - 2 : 0}};
+  return which == 0 && rank > 0 && other > 0;
 }
 
-static bool gemm_contracted(const struct node *n, const int *ranks, struct op_contracted *out) {
-  (void)ranks;
-  out->axis[0] = node_int(n, "transA", 0) ? 0 : 1;
-  out->axis[1] = node_int(n, "transB", 0) ? 1 : 0;
-  return true;
+static bool gemm_contracted(const struct op_infer *c, int which, struct op_contracted *out) {
+  const bool turned = node_int(c->node, "transA", 0), other = node_int(c->node, "transB", 0);
+  *out = (struct op_contracted){.axis = {turned ? 0 : 1, other ? 1 : 0}};
+  return which == 0;
 }
 
 static const struct op_attr einsum_attrs[] = {{"equation", ATTR_STRING, true, NULL}, {NULL, 0, false, NULL}};

@@ -145,17 +145,44 @@ static const struct op_attr conv_transpose_attrs[] = {
     {NULL, 0, false, NULL},
 };
 
-// Channels; in groups the kernel has fewer.
-static bool conv_contracted(const struct node *n, const int *ranks, struct op_contracted *out) {
-  (void)ranks;
-  *out = (struct op_contracted){.axis = {1, 1}};
-  return node_int(n, "group", 1) == 1;
+// Dimension d of the window: input i lies under tap k of output o where i + pad = o stride + k dilation, of a
+// transposed one where o + pad = i stride + k dilation.
+static struct op_contracted window_contracted(const struct window_dim *d, int axis, bool transposed) {
+  struct op_contracted c = {.axis = {axis, axis}, .times = 1, .plus = d->pad_begin, .step = -d->stride};
+  if (transposed) {
+    c.times = -d->stride;
+    c.step = 1;
+  }
+  c.over = d->dilation;
+  c.period = d->kernel;
+  c.outs = d->out;
+  return c;
 }
 
-static bool conv_transpose_contracted(const struct node *n, const int *ranks, struct op_contracted *out) {
-  (void)ranks;
-  *out = (struct op_contracted){.axis = {1, 0}};
-  return node_int(n, "group", 1) == 1;
+// Channels, which are the same for each group of inputs; then the window, one dimension after the other. Not where
+// transforms of tiles are as good as sums (conv_small_tiles): what they multiply meets the window as a whole.
+static bool contracted(const struct op_infer *c, bool transposed, int which, struct op_contracted *out) {
+  struct conv conv;
+  struct assay_error unsaid = {0};
+  if (conv_setup(c, transposed, &conv, &unsaid))
+    return false;
+  if (which == 0) {
+    *out = (struct op_contracted){.axis = {1, transposed ? 0 : 1}, .times = 1, .over = 1};
+    out->period = transposed || conv.groups == 1 ? 0 : conv.c;
+    return true;
+  }
+  if (conv_small_tiles(&conv) || which > conv.window.n)
+    return false;
+  *out = window_contracted(&conv.window.d[which - 1], which + 1, transposed);
+  return true;
+}
+
+static bool conv_contracted(const struct op_infer *c, int which, struct op_contracted *out) {
+  return contracted(c, false, which, out);
+}
+
+static bool conv_transpose_contracted(const struct op_infer *c, int which, struct op_contracted *out) {
+  return contracted(c, true, which, out);
 }
 
 static const struct op_def conv_rows[] = {

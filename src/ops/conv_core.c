@@ -370,7 +370,7 @@ static void sum_taps(const struct set *s) {
       s->norms[i] += s->weights[i * s->taps + k] * s->weights[i * s->taps + k];
 }
 
-bool conv_allows_tiles(const struct conv *c, const struct arith *a) {
+bool conv_small_tiles(const struct conv *c) {
   enum { TAPS = 3 };
   int64_t taps = 1;
   for (int i = 0; i < c->window.n; i++) {
@@ -379,7 +379,11 @@ bool conv_allows_tiles(const struct conv *c, const struct arith *a) {
       return false;
     taps *= d->kernel;
   }
-  return !a->exact && a->one_lane && a->product_bits >= 53 && a->cut_bits == 0 && taps > 1;
+  return taps > 1;
+}
+
+bool conv_allows_tiles(const struct conv *c, const struct arith *a) {
+  return !a->exact && a->one_lane && a->product_bits >= 53 && a->cut_bits == 0 && conv_small_tiles(c);
 }
 
 // How many sets a dimension has: one, or one for each residue modulo the stride that any output has.

@@ -31,8 +31,12 @@ enum assay_status conv_setup(const struct op_infer *c, bool transposed, struct c
 
 extern const struct op_attr conv_attrs[]; // of Conv and ConvInteger
 
+// Whether its window is of up to three taps along each dimension, side by side and of unit stride, more than one in
+// all.
+bool conv_small_tiles(const struct conv *c);
+
 // Whether a pass allows for what a transform of tiles errs by (arith_tile_variance): a second look in single precision
-// at windows of up to three taps along each dimension, side by side.
+// at such windows.
 bool conv_allows_tiles(const struct conv *c, const struct arith *a);
 
 enum conv_way { CONV_BEST, CONV_LOOPS, CONV_PRODUCT };

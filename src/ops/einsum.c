@@ -426,10 +426,10 @@ static int place_of(const char *text, size_t n, char label) {
   return found;
 }
 
-bool einsum_contracted(const struct node *n, const int *ranks, struct op_contracted *out) {
+bool einsum_contracted(const struct op_infer *c, int which, struct op_contracted *out) {
+  const struct node *n = c->node;
   const char *text = node_string(n, "equation", ""), *arrow = strstr(text, "->"), *comma = strchr(text, ',');
-  (void)ranks;
-  if (!comma || n->n_inputs != OP_CONTRACTED_INPUTS)
+  if (which > 0 || !comma || n->n_inputs != OP_CONTRACTED_INPUTS)
     return false;
   const size_t first = (size_t)(comma - text), second = arrow ? (size_t)(arrow - comma) - 1 : strlen(comma + 1);
   for (size_t i = 0; i < first; i++) {

@@ -86,11 +86,10 @@ static enum assay_status grouped_eval(struct op_eval *c, struct assay_error *err
   return status;
 }
 
-static bool grouped_contracted(const struct node *n, const int *ranks, struct op_contracted *out) {
-  (void)n;
-  (void)ranks;
+static bool grouped_contracted(const struct op_infer *c, int which, struct op_contracted *out) {
+  (void)c;
   *out = (struct op_contracted){.axis = {1, 1}};
-  return true;
+  return which == 0;
 }
 
 static const char grouped_helper[] = "def grouped_matmul(x, w, ends):\n"

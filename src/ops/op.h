@@ -173,14 +173,18 @@ typedef void op_cost_fn(const struct op_infer *c, struct op_cost *cost);
 // part of the batch have other noise than among all.
 typedef bool op_apart_fn(const struct op_infer *c, const bool *apart, int64_t *halo);
 
-// What a contraction multiplies and sums over: dimension axis[0] of input 0 together with dimension axis[1] of input 1,
-// one of them where there are several. The inputs' ranks are given. False: there is none that is the same in both (a
-// convolution's channels, in groups).
+// What a contraction multiplies and sums over: index i along dimension axis[0] of input 0 meets index
+// floor((times i + plus) / over) mod period of dimension axis[1] of input 1; period 0: index i. Of a window that is so
+// for output 0 along it, if it meets all its taps, and for output o with plus + o step; it has `outs` of them, or 0
+// where nothing slides.
 enum { OP_CONTRACTED_INPUTS = 2 };
 struct op_contracted {
   int axis[OP_CONTRACTED_INPUTS];
+  int64_t times, plus, over, period;
+  int64_t outs, step;
 };
-typedef bool op_contracted_fn(const struct node *n, const int *ranks, struct op_contracted *out);
+// Shapes are known. `which`: 0, 1, ... where there are several. False: there are no more.
+typedef bool op_contracted_fn(const struct op_infer *c, int which, struct op_contracted *out);
 
 // How many means, variances, norms or sums the elements of output 0 share, with these shapes; 0: it is told them.
 typedef int64_t op_moments_fn(const struct op_infer *c);

@@ -39,11 +39,28 @@ static enum assay_status put_special(struct compute *c, const struct drawing *d,
   return status;
 }
 
+// The factors that a request has: to `tables`, and how they are found to the arguments.
+static enum assay_status put_scales(struct compute *c, const struct drawing *d, device_ptr *tables, struct draw_args *a,
+                                    struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  _Static_assert((int)SHAPE_MAX_RANK <= DRAW_MOST_STRIPES, "scales along each dimension");
+  a->n_along = d->scales ? d->scales->n : 0;
+  for (int i = 0; i < a->n_along && !status; i++) {
+    const struct draw_scale *s = &d->scales->along[i];
+    const size_t bytes = (size_t)s->extent * sizeof(double);
+    status = compute_alloc(c, bytes, &tables[i], err);
+    if (!status)
+      status = compute_upload(c, tables[i], s->factors, bytes, err);
+    a->along[i] = (struct draw_along){s->stride, s->extent, tables[i]};
+  }
+  return status;
+}
+
 enum assay_status device_draw(struct compute *c, const struct draw_request *r, device_ptr dst,
                               struct assay_error *err) {
   struct drawing d;
   int64_t count = shape_count(&r->type.shape);
-  device_ptr scales = 0;
+  device_ptr scales = 0, tables[SHAPE_MAX_RANK] = {0};
   if (count == 0)
     return ASSAY_OK;
   drawing_resolve(r, &d);
@@ -65,8 +82,6 @@ enum assay_status device_draw(struct compute *c, const struct draw_request *r, d
                         .inner = d.inner,
                         .row = d.row,
                         .factors = d.factors,
-                        .across = d.across,
-                        .opposed = d.opposed,
                         .matrices = d.matrices,
                         .symmetric = r->distribution->symmetric,
                         .regular = r->distribution->regular,
@@ -80,8 +95,8 @@ enum assay_status device_draw(struct compute *c, const struct draw_request *r, d
   for (int i = 0; i < d.n_stripes; i++)
     a.stripes[i] = (struct draw_stripe){d.stripes[i].stride, d.stripes[i].extent, d.stripes[i].index};
   describe_storage(r->type.dtype, &a);
-  enum assay_status status = ASSAY_OK;
-  if (d.row_scales || d.opposed) {
+  enum assay_status status = put_scales(c, &d, tables, &a, err);
+  if (d.row_scales && !status) {
     status = compute_alloc(c, (size_t)d.factors * sizeof(double), &scales, err);
     a.scales = scales;
     if (!status)
@@ -94,6 +109,8 @@ enum assay_status device_draw(struct compute *c, const struct draw_request *r, d
   if (!status)
     status = put_special(c, &d, dst, err);
   compute_free(c, scales);
+  for (int i = 0; i < a.n_along; i++)
+    compute_free(c, tables[i]);
   return status;
 }
 
@@ -118,12 +135,13 @@ enum assay_status task_make_inputs_on_device(const struct task *t, const struct 
                                              uint64_t key, struct compute *c, const device_ptr *buffers,
                                              struct assay_error *err) {
   struct arena arena = {0};
-  struct array *inputs = arena_calloc(&arena, (size_t)t->n_inputs + 1, sizeof *inputs);
-  enum assay_status status = inputs ? task_input_shapes(t, w, inputs, err) : error_nomem(err, "a task's inputs");
+  struct draw_plan plan;
+  enum assay_status status = draw_plan_make(t, w, probe, key, &arena, &plan, err);
   for (int i = 0; i < t->n_inputs && !status; i++) {
-    struct draw_request r = task_draw_request(t, w, inputs, i, probe, key);
-    status = task_is_given(t, i, &inputs[i].shape, probe) ? upload_given(t, i, &inputs[i], c, buffers[i], err)
-                                                          : device_draw(c, &r, buffers[i], err);
+    const struct draw_request r = draw_plan_request(&plan, i);
+    const struct array *input = &plan.inputs[i];
+    status = task_is_given(t, i, &input->shape, probe) ? upload_given(t, i, input, c, buffers[i], err)
+                                                       : device_draw(c, &r, buffers[i], err);
   }
   arena_release(&arena);
   return status;

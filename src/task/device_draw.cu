@@ -22,11 +22,10 @@
 #define WORDS_SECOND 1u
 #define WORDS_SCALE 2u
 #define WORDS_ROW 3u
-#define WORDS_OPPOSED 6u
 #define WORDS_PERMUTED 8u
 
-DEVICE_FN void draw_words_of(const struct draw_args *a, uint32_t input, uint32_t stream, int64_t block, uint32_t *out) {
-  uint32_t c0 = (uint32_t)block, c1 = (uint32_t)((uint64_t)block >> 32), c2 = stream, c3 = input;
+DEVICE_FN void draw_words(const struct draw_args *a, uint32_t stream, int64_t block, uint32_t *out) {
+  uint32_t c0 = (uint32_t)block, c1 = (uint32_t)((uint64_t)block >> 32), c2 = stream, c3 = (uint32_t)a->input;
   uint32_t k0 = (uint32_t)a->key, k1 = (uint32_t)(a->key >> 32);
   for (int round = 0; round < 10; round++) {
     uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
@@ -41,10 +40,6 @@ DEVICE_FN void draw_words_of(const struct draw_args *a, uint32_t input, uint32_t
   out[1] = c1;
   out[2] = c2;
   out[3] = c3;
-}
-
-DEVICE_FN void draw_words(const struct draw_args *a, uint32_t stream, int64_t block, uint32_t *out) {
-  draw_words_of(a, (uint32_t)a->input, stream, block, out);
 }
 
 DEVICE_FN double draw_unit(uint32_t word) {
@@ -148,17 +143,20 @@ DEVICE_FN double draw_of_stripe(const struct draw_args *a, int64_t at) {
   return a->stripes_factor * ((at & 1) ? pair[1] : pair[0]);
 }
 
-DEVICE_FN double draw_factor(const struct draw_args *a, int64_t at) {
-  const double *scales = (const double *)a->scales, factor = scales[at / a->row % a->factors];
-  return a->across ? factor * scales[at / a->across % a->factors] : factor;
+DEVICE_FN double draw_scaled(const struct draw_args *a, int64_t at, double x) {
+  if (a->row_scales)
+    x *= ((const double *)a->scales)[at / a->row];
+  for (int i = 0; i < a->n_along; i++)
+    x *= ((const double *)a->along[i].factors)[at / a->along[i].stride % a->along[i].extent];
+  return x;
 }
 
-// What stands in a stripe; times the row's factor; and folded.
+// What stands in a stripe; times its factors; and folded.
 DEVICE_FN double draw_placed(const struct draw_args *a, int64_t at, double x) {
   if (a->striped && !draw_in_stripe(a, at))
     return x;
   x = a->striped ? draw_of_stripe(a, at) : x;
-  x = a->row_scales || a->opposed ? x * draw_factor(a, at) : x;
+  x = draw_scaled(a, at, x);
   if (a->fold == FOLD_TO_ABOVE)
     return a->fold_lo + fabs(x);
   if (a->fold == FOLD_TO_BETWEEN)
@@ -248,18 +246,15 @@ KERNEL(draw_elements, struct draw_args) {
   }
 }
 
-// A thread for each factor of a row, or of a slice.
+// A thread for each factor of a row.
 KERNEL(draw_factors, struct draw_args) {
   int64_t row = THREAD;
   uint32_t w[4];
   if (row >= a->factors)
     return;
-  if (a->opposed)
-    draw_words_of(a, 0, WORDS_OPPOSED, row >> 2, w);
-  else
-    draw_words(a, WORDS_ROW, row >> 2, w);
+  draw_words(a, WORDS_ROW, row >> 2, w);
   uint32_t word = (row & 2) ? ((row & 1) ? w[3] : w[2]) : ((row & 1) ? w[1] : w[0]);
-  double t = (a->opposed ? a->opposed : 12) * (2 * draw_unit(word) - 1), k = floor(t);
+  double t = 12 * (2 * draw_unit(word) - 1), k = floor(t);
   ((double *)a->scales)[row] = ldexp(1 + (t - k), (int)k);
 }
 

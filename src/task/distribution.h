@@ -50,11 +50,11 @@
 //   stripes        along dimension k of extent n > 1: the elements whose index there is word(5, k) * n >> 32. Where
 //                  several dimensions are such, the last has none, or, if word(5, 8) of the first input is odd, the
 //                  first
-//   opposed        t = r * (2 * unit(w) - 1) for index k along the dimension, w = word(6, k) of the first input
-//   whichever
-//                  this one is; times (1 + t - floor(t)) * 2^floor(t). r is 12, or less where the type has no room (4
-//                  for float8e4m3fn), and its sign is another one in the other factor of the products. A symmetric
-//                  matrix has the factor of k = its row and of k = its column
+//   opposed        along each dimension that has scales (opposed.h), the first of them first: t = r * (2 * unit(w) - 1)
+//                  for the number k of the index's factor, w = word(6, k) of the first input whichever this one is;
+//                  times (1 + t - floor(t)) * 2^floor(t). r is 12, 8 under windows, or less where the type has no room
+//                  (4 for float8e4m3fn), and its sign is another one in the other factor of the products. A symmetric
+//                  matrix has the factors of its rows along its columns, too
 //   special        word(4, k) * count >> 32 is the element that becomes NaN (k = 0), +Inf (1), -Inf (2), in this order
 //
 // regular, of m rows and n columns, x being what was drawn before: x / (1.5 sqrt(m)), and one more where a permutation
@@ -151,16 +151,26 @@ enum assay_status distribution_check(const struct distribution *d, enum dtype dt
 // ASSAY_ERR_INVALID when the parameters are not valid once symbols are resolved (labels with a count of 0).
 enum assay_status distribution_check_values(const struct distribution *d, double a, double b, struct assay_error *err);
 
+// Factors for the indices along some dimensions, the first of these first: of element i along[k].factors[i / stride mod
+// extent].
+struct draw_scale {
+  int64_t stride, extent;
+  const double *factors;
+};
+struct draw_scales {
+  int n;
+  struct draw_scale along[SHAPE_MAX_RANK];
+};
+
 // One tensor to draw.
 struct draw_request {
   const struct distribution *distribution;
   double a, b; // its parameters, symbols resolved
   struct tensor_type type;
   enum probe probe;
-  double near_overflow; // the magnitude of that probe
-  int n_tiny;           // how many inputs PROBE_TINY makes small together; 0 counts as 1
-  int opposed;          // of PROBE_OPPOSED: how far exponents reach along `along`; below 0: inverses; 0: none
-  int along;
+  double near_overflow;             // the magnitude of that probe
+  int n_tiny;                       // how many inputs PROBE_TINY makes small together; 0 counts as 1
+  const struct draw_scales *scales; // of PROBE_OPPOSED; NULL: none
   uint64_t key;
   int input; // j
   int threads;

@@ -171,15 +171,16 @@ static double row_factor(const struct drawing *d, int64_t row) {
   return power(-12 + 24 * unit(w[row & 3]));
 }
 
-// Inputs of one draw have these factors in common.
-static double opposed_factor(const struct drawing *d, int64_t index) {
-  uint32_t w[4];
-  philox4x32_run(d->r->key, (uint64_t)index >> 2, STREAM_OPPOSED, 1, w);
-  return power(d->opposed * (2 * unit(w[index & 3]) - 1));
-}
-
-static double factor_of(const struct drawing *d, int64_t row) {
-  return d->opposed ? opposed_factor(d, row % d->factors) : row_factor(d, row);
+// Elements [first, first + n) times their factors along one dimension.
+static void scale_along(const struct draw_scale *s, int64_t first, int64_t n, double *out) {
+  int64_t index = first / s->stride % s->extent, left = s->stride - first % s->stride;
+  for (int64_t i = 0; i < n; i++) {
+    out[i] *= s->factors[index];
+    if (--left == 0) {
+      left = s->stride;
+      index = index + 1 < s->extent ? index + 1 : 0;
+    }
+  }
 }
 
 static void fold(const struct drawing *d, int64_t n, double *out) {
@@ -232,15 +233,17 @@ static void plain(const struct drawing *d, int64_t first, int64_t n, double *out
   if (d->scaled)
     for (int64_t i = 0; i < n; i++)
       out[i] *= d->scale;
-  if (d->row_scales || d->opposed) {
+  if (d->row_scales) {
     int64_t row = -1;
     double factor = 1;
     for (int64_t i = 0; i < n; i++) {
       if ((first + i) / d->row != row)
-        factor = factor_of(d, row = (first + i) / d->row);
-      out[i] *= d->across ? factor * factor_of(d, (first + i) / d->across) : factor;
+        factor = row_factor(d, row = (first + i) / d->row);
+      out[i] *= factor;
     }
   }
+  for (int i = 0; d->scales && i < d->scales->n; i++)
+    scale_along(&d->scales->along[i], first, n, out);
   if (d->striped)
     draw_stripes(d, first, n, out);
   else if (d->fold)
@@ -375,18 +378,6 @@ static void choose_stripes(struct drawing *d) {
   d->stripes_factor = row_factor(d, 0);
 }
 
-// Slices along one dimension. Weights are as declared otherwise. What is symmetric stays so.
-static void choose_opposed(struct drawing *d) {
-  const struct shape *shape = &d->r->type.shape;
-  d->opposed = d->r->opposed;
-  d->factors = shape->dims[d->r->along];
-  d->row = 1;
-  for (int k = d->r->along + 1; k < shape->rank; k++)
-    d->row *= shape->dims[k];
-  if (d->r->distribution->symmetric && d->rows == d->columns && d->r->along >= shape->rank - 2)
-    d->across = d->r->along == shape->rank - 1 ? d->columns : 1;
-}
-
 // What the request's probe draws instead of the declared distribution.
 static void choose(struct drawing *d) {
   const struct draw_request *r = d->r;
@@ -396,8 +387,7 @@ static void choose(struct drawing *d) {
   d->b = r->b;
   d->scaled = spec->scaled;
   bool kept = spec->fixed || !dtype_is_float(r->type.dtype) || (spec->is_static && r->probe != PROBE_INTEGERS);
-  if (r->probe == PROBE_OPPOSED && r->opposed)
-    choose_opposed(d);
+  d->scales = r->probe == PROBE_OPPOSED ? r->scales : NULL; // weights are as declared otherwise
   if (kept || r->probe == PROBE_DECLARED)
     return;
   d->fold = spec->fold;

@@ -33,14 +33,13 @@ struct drawing {
   struct stripe stripes[SHAPE_MAX_RANK];
   int n_stripes;
   double stripes_factor;
-  int64_t columns, rows; // the last two extents (1 where the tensor has fewer dimensions)
-  int64_t inner;         // elements for each step along the first dimension
-  int64_t row;           // consecutive elements that share a factor, of row_scales or opposed;
-  int64_t factors;       // after so many factors they begin anew
-  int64_t across;        // as `row`, for a second factor of each element; 0: it has none
-  int opposed;           // as in the request, where it applies
-  int64_t first, count;  // the elements wanted
-  void *dst;             // where `first` goes
+  int64_t columns, rows;            // the last two extents (1 where the tensor has fewer dimensions)
+  int64_t inner;                    // elements for each step along the first dimension
+  int64_t row;                      // consecutive elements that share a factor of row_scales
+  int64_t factors;                  // so many there are
+  const struct draw_scales *scales; // as in the request, where they apply; NULL: none
+  int64_t first, count;             // the elements wanted
+  void *dst;                        // where `first` goes
 };
 void drawing_resolve(const struct draw_request *r, struct drawing *out);
 
@@ -48,10 +47,30 @@ void drawing_resolve(const struct draw_request *r, struct drawing *out);
 enum { N_SPECIAL = 3 };
 bool drawing_special(const struct drawing *d, int64_t at[N_SPECIAL], double values[N_SPECIAL]);
 
-// The request for input i of a task under a workload.
 struct task;
 struct workload;
 struct array;
+
+// What PROBE_OPPOSED scales in a draw with this key: for each input, in the arena. `inputs` have shapes.
+enum assay_status task_oppose(const struct task *t, const struct array *inputs, uint64_t key, struct arena *arena,
+                              struct draw_scales **out, struct assay_error *err);
+
+// A draw of all inputs of a task under a workload: their shapes, and what is scaled (NULL: nothing). In the arena.
+struct draw_plan {
+  const struct task *t;
+  const struct workload *w;
+  enum probe probe;
+  uint64_t key;
+  struct array *inputs;
+  struct draw_scales *scales;
+};
+enum assay_status draw_plan_make(const struct task *t, const struct workload *w, enum probe probe, uint64_t key,
+                                 struct arena *arena, struct draw_plan *out, struct assay_error *err);
+
+// The request for input i of it; the plan stays.
+struct draw_request draw_plan_request(const struct draw_plan *p, int i);
+
+// The same without scales. `inputs` have shapes.
 struct draw_request task_draw_request(const struct task *t, const struct workload *w, const struct array *inputs, int i,
                                       enum probe probe, uint64_t key);
 

@@ -92,7 +92,6 @@ struct draw_request task_draw_request(const struct task *t, const struct workloa
   const struct distribution *d = &t->inputs[i].distribution;
   double a, b;
   task_distribution_numbers(d, w, &a, &b); // reading the task made sure that every workload binds them
-  int along = 0, opposed = probe == PROBE_OPPOSED ? task_opposed(t, i, key, &along) : 0;
   return (struct draw_request){.distribution = d,
                                .a = a,
                                .b = b,
@@ -100,11 +99,26 @@ struct draw_request task_draw_request(const struct task *t, const struct workloa
                                .probe = probe,
                                .near_overflow = t->near_overflow,
                                .n_tiny = count_free(t),
-                               .opposed = opposed,
-                               .along = along,
                                .key = key,
                                .input = i,
                                .threads = 1};
+}
+
+enum assay_status draw_plan_make(const struct task *t, const struct workload *w, enum probe probe, uint64_t key,
+                                 struct arena *arena, struct draw_plan *out, struct assay_error *err) {
+  *out = (struct draw_plan){.t = t, .w = w, .probe = probe, .key = key};
+  out->inputs = arena_calloc(arena, (size_t)t->n_inputs + 1, sizeof *out->inputs);
+  enum assay_status status =
+      out->inputs ? task_input_shapes(t, w, out->inputs, err) : error_nomem(err, "a task's inputs");
+  if (!status && probe == PROBE_OPPOSED)
+    status = task_oppose(t, out->inputs, key, arena, &out->scales, err);
+  return status;
+}
+
+struct draw_request draw_plan_request(const struct draw_plan *p, int i) {
+  struct draw_request r = task_draw_request(p->t, p->w, p->inputs, i, p->probe, p->key);
+  r.scales = p->scales && p->scales[i].n > 0 ? &p->scales[i] : NULL;
+  return r;
 }
 
 // `count` elements of an input of a draw from `first` on, to their place.
@@ -119,10 +133,10 @@ static enum assay_status make_input(const struct task *t, const struct draw_requ
 enum assay_status task_make_inputs(const struct task *t, const struct workload *w, enum probe probe, uint64_t key,
                                    int threads, void *const *buffers, struct assay_error *err) {
   struct arena arena = {0};
-  struct array *inputs = arena_calloc(&arena, (size_t)t->n_inputs + 1, sizeof *inputs);
-  enum assay_status status = inputs ? task_input_shapes(t, w, inputs, err) : error_nomem(err, "a task's inputs");
+  struct draw_plan plan;
+  enum assay_status status = draw_plan_make(t, w, probe, key, &arena, &plan, err);
   for (int i = 0; i < t->n_inputs && !status; i++) {
-    struct draw_request r = task_draw_request(t, w, inputs, i, probe, key);
+    struct draw_request r = draw_plan_request(&plan, i);
     r.threads = threads;
     status = make_input(t, &r, 0, shape_count(&r.type.shape), buffers[i], err);
   }
@@ -150,11 +164,10 @@ static enum assay_status draw_array(const struct task *t, const struct draw_requ
 enum assay_status task_draw_members(const struct task *t, const struct task_draw *d, struct array *arrays,
                                     struct assay_error *err) {
   struct arena arena = {0};
-  struct array *inputs = arena_calloc(&arena, (size_t)t->n_inputs + 1, sizeof *inputs);
-  enum assay_status status =
-      inputs ? task_input_shapes(t, d->workload, inputs, err) : error_nomem(err, "a task's inputs");
+  struct draw_plan plan;
+  enum assay_status status = draw_plan_make(t, d->workload, d->probe, d->key, &arena, &plan, err);
   for (int i = 0; i < t->n_inputs && !status; i++) {
-    struct draw_request r = task_draw_request(t, d->workload, inputs, i, d->probe, d->key);
+    struct draw_request r = draw_plan_request(&plan, i);
     r.threads = d->threads;
     status = draw_array(t, &r, d->members, d->members && d->members->apart[i], &arrays[i], err);
   }

@@ -19,14 +19,11 @@ enum assay_status metadata_check_symbols(const struct task *t, const struct work
 unsigned task_default_probes(const struct task *t);
 unsigned task_possible_probes(const struct task *t);
 
-// Fills t->opposed; the workloads are read. None where there are more than TASK_MOST_OPPOSED products, or shapes
-// disagree. ASSAY_ERR_NOMEM.
+// Sets t->opposes; the workloads are read. ASSAY_ERR_NOMEM.
 enum assay_status task_find_opposed(struct task *t, struct assay_error *err);
 
-// Along which dimension PROBE_OPPOSED scales input i of a draw with this key, and how: exponents reach that far up and
-// down, and have the other sign where this is below 0. 0: not at all. The key chooses one of t->opposed, and which of
-// its two inputs has the scales and which their inverses.
-int task_opposed(const struct task *t, int i, uint64_t key, int *along);
+// Whether outputs are sums of products, and nothing rounds but these.
+bool task_is_products_alone(const struct graph *g);
 
 // Whether probes replace the distribution of input i; without `weights`, of those that are no weights.
 bool task_is_free(const struct task *t, int i, bool weights);

@@ -19,10 +19,9 @@ static bool has_free_input(const struct task *t) {
   return false;
 }
 
-// Whether outputs are sums of products, and nothing rounds but these. Only then do tiny products make tiny results: a
-// function of them, or a bias that is added, tells no more than 0 would. (A function even less: where all its arguments
-// are as good as 0 it errs the same way everywhere.)
-static bool is_products_alone(const struct graph *g) {
+// Only then do tiny products make tiny results: a function of them, or a bias that is added, tells no more than 0
+// would. (A function even less: where all its arguments are as good as 0 it errs the same way everywhere.)
+bool task_is_products_alone(const struct graph *g) {
   bool any = false;
   for (int i = 0; i < g->n_nodes; i++) {
     const struct op_def *op = g->nodes[i].op;
@@ -55,11 +54,11 @@ static bool may_have_epsilon(const struct graph *g) {
 unsigned task_default_probes(const struct task *t) {
   unsigned probes = (1u << PROBE_COUNT) - 1;
   probes &= ~(1u << PROBE_NEAR_OVERFLOW | 1u << PROBE_SPECIAL);
-  if (!is_products_alone(&t->model.flat))
+  if (!task_is_products_alone(&t->model.flat))
     probes &= ~(1u << PROBE_TINY);
   if (!may_have_epsilon(&t->model.flat))
     probes &= ~(1u << PROBE_SMALL_SPREAD);
-  if (t->n_opposed == 0)
+  if (!t->opposes)
     probes &= ~(1u << PROBE_OPPOSED);
   return probes;
 }
@@ -68,6 +67,6 @@ unsigned task_possible_probes(const struct task *t) {
   const unsigned scaled = 1u << PROBE_ROW_SCALES | 1u << PROBE_OPPOSED; // what the first asks too much of, so does this
   if (!has_free_input(t))
     return 1u << PROBE_DECLARED;
-  const unsigned absent = t->n_opposed == 0 ? 1u << PROBE_OPPOSED : 0; // none to scale: named or not
+  const unsigned absent = !t->opposes ? 1u << PROBE_OPPOSED : 0; // none to scale: named or not
   return (t->probes & 1u << PROBE_ROW_SCALES ? ~0u : ~scaled) & ~absent;
 }

@@ -62,13 +62,6 @@ struct task_input {
 
 struct given;
 
-// A sum of products of two inputs: input[k]'s dimension along[k] is what is summed over. PROBE_OPPOSED scales it by
-// 2^-reach to 2^reach in one of them, and by the inverses in the other.
-enum { TASK_MOST_OPPOSED = 2 };
-struct opposed {
-  int input[2], along[2], reach;
-};
-
 struct task {
   struct model model; // owns all strings below
   struct model steps; // the same computation with some operators written out (steps.h); without nodes: there are none
@@ -90,11 +83,10 @@ struct task {
   const bool *adds;           // of task_oracle_graph, output i is made from sums of several terms (op_find_sums)
   struct workload *workloads; // small first, full second, then ragged ones
   unsigned probes;            // bit i: enum probe i applies; PROBE_DECLARED always does
-  struct opposed opposed[TASK_MOST_OPPOSED];
-  int n_opposed;
-  double near_overflow; // magnitude of PROBE_NEAR_OVERFLOW's inputs, 0 when it does not apply
-  char hash[65];        // SHA-256 of the file
-  struct given *given;  // weights from another file, NULL: drawn (given.h)
+  bool opposes;               // PROBE_OPPOSED has something to scale
+  double near_overflow;       // magnitude of PROBE_NEAR_OVERFLOW's inputs, 0 when it does not apply
+  char hash[65];              // SHA-256 of the file
+  struct given *given;        // weights from another file, NULL: drawn (given.h)
 };
 
 // The graph that the oracle evaluates, with the inputs of model.flat. Its outputs are what is judged: those of

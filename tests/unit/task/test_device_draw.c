@@ -99,7 +99,7 @@ static void every_level(void **state) {
   assert_true(drawn > 2000);
 }
 
-static int opposed, along; // of the requests of draw_one
+static const struct draw_scales *scales; // of the requests of draw_one
 
 static void draw_one(const char *spec, enum dtype dtype, int rank, const int64_t *dims, enum probe probe) {
   struct assay_error err = {0};
@@ -114,8 +114,7 @@ static void draw_one(const char *spec, enum dtype dtype, int rank, const int64_t
                            .probe = probe,
                            .key = 99,
                            .near_overflow = 1e30,
-                           .opposed = opposed,
-                           .along = along,
+                           .scales = scales,
                            .input = 3,
                            .threads = 1};
   r.type.shape.rank = rank;
@@ -133,6 +132,25 @@ static void draw_one(const char *spec, enum dtype dtype, int rank, const int64_t
   base_free(got);
   compute_free(compute, p);
   arena_release(&arena);
+}
+
+// With scales along some dimensions.
+static void scaled_draws(void) {
+  static const double factors[23] = {0x1p-12, 3.7, 0.1, 1, 0x1.8p9, 5e-4, 77, 1, 1, 0x1p12, 1.1, 0.3,
+                                     0x1p3,   2,   6,   7, 1e-3,    1e3,  9,  8, 7, 0.6,    0.5};
+  static const struct draw_scales rows[] = {{.n = 1, .along = {{1, 23, factors}}},
+                                            {.n = 1, .along = {{23, 5, factors}}},
+                                            {.n = 3, .along = {{115, 3, factors}, {23, 5, factors}, {1, 23, factors}}}};
+  static const struct draw_scales both = {.n = 2, .along = {{17, 17, factors}, {1, 17, factors}}};
+  static const int64_t ragged[] = {3, 5, 23}, square[] = {2, 17, 17};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    scales = &rows[i];
+    draw_one("uniform(0, 1)", DTYPE_FLOAT, 3, ragged, PROBE_OPPOSED);
+    draw_one("uniform(0, 1) static", DTYPE_FLOAT8E4M3FN, 3, ragged, PROBE_OPPOSED);
+  }
+  scales = &both;
+  draw_one("uniform(0, 1) symmetric", DTYPE_FLOAT, 3, square, PROBE_OPPOSED);
+  scales = NULL;
 }
 
 // Every distribution and modifier, in every type it can have.
@@ -171,13 +189,7 @@ static void every_distribution(void **state) {
         draw_one(floats[i], float_types[t], 3, square, (enum probe)p);
         draw_one(floats[i], float_types[t], 3, ragged, (enum probe)p);
       }
-  for (along = 0; along < 3; along++) {
-    opposed = along % 2 ? -12 : 4;
-    draw_one("uniform(0, 1)", DTYPE_FLOAT, 3, ragged, PROBE_OPPOSED);
-    draw_one("uniform(0, 1) symmetric", DTYPE_FLOAT, 3, square, PROBE_OPPOSED);
-    draw_one("uniform(0, 1) static", DTYPE_FLOAT8E4M3FN, 3, ragged, PROBE_OPPOSED);
-  }
-  opposed = along = 0;
+  scaled_draws();
   for (size_t t = 0; t < sizeof integer_types / sizeof *integer_types; t++)
     draw_one("integers(-7, 9)", integer_types[t], 3, ragged, PROBE_DECLARED);
   draw_one("uniform(0, 1)", DTYPE_FLOAT, 1, vector, PROBE_ROW_SCALES);
