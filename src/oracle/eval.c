@@ -166,11 +166,11 @@ static enum assay_status run_node(struct pass *p, int index, struct assay_error 
                       .n_out = n->n_outputs,
                       .in = p->io.in,
                       .out = p->io.out,
-                      .arith = index < g->n_nodes - g->n_exact ? p->r->arith : arith_exact(),
+                      .arith = run_is_exact(g, index) ? arith_exact() : p->r->arith,
                       .threads = p->r->threads,
                       .scratch = &scratch};
   c.arith.key = noise_derive(p->r->arith.key, (uint64_t)index);
-  if (p->r->memos && index < g->n_nodes - g->n_exact && run_is_steady(n, p->steady) &&
+  if (p->r->memos && !run_is_exact(g, index) && run_is_steady(n, p->steady) &&
       (!c.arith.exact || run_memo_fits(&c, p->r->pass_bytes)))
     c.memo = &p->r->memos[index];
   if (c.arith.part && (n->outputs[0] < 0 || !c.arith.part->apart[n->outputs[0]]))
@@ -182,7 +182,7 @@ static enum assay_status run_node(struct pass *p, int index, struct assay_error 
     run_set_nested(g, index, p->values, p->r->products, &c.nested);
   if (!c.arith.exact)
     status = find_starts(p, index, &c, err);
-  if (!status)
+  if (!status && !run_is_exact(g, index))
     status = store_inputs(p, index, err);
   if (p->r->sigma && index == p->r->sigma_node)
     c.sigma = p->r->sigma;

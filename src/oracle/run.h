@@ -175,6 +175,11 @@ struct arith run_least_pass(const struct arith *contract, int k);
 int run_tail_passes(const struct graph *g, const struct arith *contract, int replicas);
 struct run_pass run_tail_pass(const struct graph *g, const struct arith *contract, int replicas, int k);
 
+// Whether a node is one of a task's check, which round nothing in any pass (task/check.h).
+static inline bool run_is_exact(const struct graph *g, int node) {
+  return node >= g->n_nodes - g->n_exact;
+}
+
 // Whether a node casts floating values to integers; also where nobody knows. inputs: as of oracle_infer;
 // NULL: nobody knows.
 bool run_casts_to_integers(const struct graph *g, const struct array *inputs);

@@ -389,8 +389,9 @@ static enum assay_status answer_fused(const struct gpu_request *r, const struct 
   *done = false;
   if (!status)
     status = run_find_contract(r->graph, &storing, err);
-  // These programs do not round between nodes, and have no wide passes.
-  if (!status && replicas > 0 && storing.stored.bits == 0 && run_passes_of(r->graph, contract, replicas).n == replicas)
+  // These programs do not round between nodes, have no wide passes, and all their nodes round.
+  if (!status && replicas > 0 && r->graph->n_exact == 0 && storing.stored.bits == 0 &&
+      run_passes_of(r->graph, contract, replicas).n == replicas)
     status = plan_fused(r, contract, plans, done, err);
   if (!status && *done)
     status = compute_alloc(r->compute, sizeof is_broken, &broken, err);

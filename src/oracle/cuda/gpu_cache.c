@@ -35,8 +35,8 @@ enum assay_status gpu_cache_init(struct gpu_cache *cache, struct compute *c, con
   if (!status)
     run_find_steady(g, steady);
   for (int i = 0; !status && i < g->n_nodes; i++) {
-    cache->wanted[i] = contracts_steady(&g->nodes[i], steady);
-    cache->remembers[i] = i < g->n_nodes - g->n_exact && run_is_steady(&g->nodes[i], steady);
+    cache->wanted[i] = !run_is_exact(g, i) && contracts_steady(&g->nodes[i], steady);
+    cache->remembers[i] = !run_is_exact(g, i) && run_is_steady(&g->nodes[i], steady);
   }
   cache->steady = !status;
   for (int i = 0; !status && i < g->n_outputs; i++)

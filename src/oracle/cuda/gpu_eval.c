@@ -252,9 +252,10 @@ static void set_nested(struct pass *p, int index, struct gpu_eval *c) {
     run_set_nested(g, index, p->known, p->r->products, &c->nested);
 }
 
-// sigma, has_sigma: as in gpu_eval.
-static enum assay_status run_on_device(struct pass *p, int index, const struct arith *arith, device_ptr sigma,
+// sigma, has_sigma: as in gpu_eval. The nodes of a task's check round nothing in any pass.
+static enum assay_status run_on_device(struct pass *p, int index, const struct arith *pass, device_ptr sigma,
                                        bool *has_sigma, struct assay_error *err) {
+  const struct arith exact = arith_exact(), *arith = run_is_exact(p->r->graph, index) ? &exact : pass;
   const struct node *n = &p->r->graph->nodes[index];
   gpu_eval_fn *eval = gpu_find(n->op);
   if (!eval)
@@ -269,7 +270,7 @@ static enum assay_status run_on_device(struct pass *p, int index, const struct a
                        .out = p->out,
                        .arith = *arith,
                        .sigma = sigma};
-  c.arith.key = noise_derive(arith->key, (uint64_t)index);
+  c.arith.key = noise_derive(pass->key, (uint64_t)index);
   if (p->r->cache && p->r->cache->remembers[index])
     c.memo = &p->r->cache->memos[index];
   const int centre = run_find_centre(p->r->graph, index);

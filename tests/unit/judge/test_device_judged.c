@@ -273,6 +273,36 @@ static void test_check_refuses(void **state) {
   }
 }
 
+// The check itself errs in no pass, whatever the contract: its products and functions would hide what is wrong.
+static void test_check_is_exact(void **state) {
+  (void)state;
+  static const char *const checks[] = {"w = CastLike(m, y) s = MatMul(y, w)",
+                                       "k = Constant<value_float = 1000.0>() a = Add(y, k) s = Sub(a, k)"};
+  for (int i = 0; i < 2; i++)
+    for (int off = 0; off < 2; off++) {
+      struct trial c = {0};
+      struct assay_error err = {0};
+      struct buf text = {0};
+      buf_printf(&text,
+                 "<ir_version: 10, opset_import: [\"\" : 23, \"local\" : 1], metadata_props: [\"assay.task\" : \"t\", "
+                 "\"assay.contract\" : \"tf32\", \"assay.workload.small\" : \"N=64\", \"assay.workload.full\" : "
+                 "\"N=64\", \"assay.input.x\" : \"uniform(0.5, 2)\", \"assay.input.m\" : \"uniform(0.5, 1.5)\", "
+                 "\"assay.check\" : \"f\"]>\n"
+                 "g (float[N,N] x, float[N,N] m) => (float[N,N] y) { y = Mul(x, x) }\n"
+                 "<domain: \"local\", opset_import: [\"\" : 23]>\n"
+                 "f (x, m, y) => (s) { %s }\n",
+                 checks[i]);
+      need(task_parse(buf_str(&text), text.len, "t.onnxtxt", false, &c.t, &err), &err);
+      begin(&c, "small", 11);
+      assert_true(device_judged_can(&c.t, &c.layout));
+      for (int k = 0; k < 64 * 64 && off; k++)
+        ((float *)c.bytes[0])[k] *= 1 + 0x1p-15F;
+      assert_int_equal(ask(&c, SCALE_OWN) == ASSAY_REASON_PASS, off == 0);
+      end(&c);
+      buf_release(&text);
+    }
+}
+
 // ---- numbers of other distributions than the task's, and honest ones that are not the oracle's
 
 static double hash_of(int64_t seed, int64_t place, int64_t trial) {
@@ -771,6 +801,7 @@ int main(void) {
       cmocka_unit_test(test_hashes),
       cmocka_unit_test(test_same_checks),
       cmocka_unit_test(test_check_refuses),
+      cmocka_unit_test(test_check_is_exact),
       cmocka_unit_test(test_mutants),
       cmocka_unit_test(test_trials),
       cmocka_unit_test(test_sizes),
