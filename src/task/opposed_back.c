@@ -55,7 +55,8 @@ static bool to_all(struct opposing *o, const struct node *n, struct opposed_plac
 
 // Weights of a normalization and its shift, one for each index along `axis`.
 static bool to_scale_and_shift(struct opposing *o, const struct node *n, int axis, struct opposed_place p) {
-  return p.axis == axis && n->n_inputs > 1 && n->inputs[1] >= 0 && to_input(o, n, 1, 0, p) && to_input(o, n, 2, 0, p);
+  return p.axis == axis && n->n_inputs > 1 && n->inputs[1] >= 0 && rank_of(o, n->inputs[1]) == 1 &&
+         to_input(o, n, 1, 0, p) && to_input(o, n, 2, 0, p);
 }
 
 static bool gemm_back(struct opposing *o, const struct node *n, struct opposed_place p) {
@@ -121,9 +122,11 @@ static int32_t *reshape_numbers(struct opposing *o, const struct opposed_place *
   const struct shape *x = &o->values[from].shape, *y = &o->values[p->value].shape;
   const int64_t m = x->dims[axis], n = y->dims[p->axis], step = shape_span(x, axis + 1, x->rank),
                 to = shape_span(y, p->axis + 1, y->rank);
+  if (m <= 1 || step == 0 || to == 0 || n == 0)
+    return NULL;
   const bool part = step % to == 0 && step * m <= to * n && to * n % (step * m) == 0;
   const bool whole = to % step == 0 && to * n <= step * m && step * m % (to * n) == 0;
-  if (m <= 1 || (!part && !whole))
+  if (!part && !whole)
     return NULL;
   int32_t *numbers = opposed_calloc(o, m, sizeof(int32_t));
   for (int64_t i = 0; numbers && whole && i < m; i++)
@@ -169,9 +172,8 @@ static bool transpose_back(struct opposing *o, const struct node *n, struct oppo
 }
 
 static bool compute_back(struct opposing *o, const struct node *n, struct opposed_place p) {
-  // f(s x) is s f(x), or near it on either side of zero
-  static const char *const pass[] = {"Relu",  "LeakyRelu", "Abs",       "Dropout", "Gelu",
-                                     "Swish", "Mish",      "HardSwish", "Clip",    NULL};
+  // f(s x) is s f(x), or near it on either side of zero. What is cut off from above has few of its scales left.
+  static const char *const pass[] = {"Relu", "LeakyRelu", "Abs", "Dropout", "Gelu", "Swish", "Mish", "HardSwish", NULL};
   static const char *const pools[] = {"MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", NULL};
   static const char *const sums[] = {"Add", "Sub", "Sum", NULL}, *const factors[] = {"Mul", "Div", NULL};
   static const char *const moves[] = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", NULL};

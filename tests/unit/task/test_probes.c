@@ -426,12 +426,30 @@ static void test_opposed_fp8(void **state) {
   task_release(&t);
 }
 
+// Dimensions of no extent have no scales, and nothing is divided by them.
+static void test_opposed_of_nothing(void **state) {
+  (void)state;
+  static const char text[] =
+      "<ir_version: 10, opset_import: [\"\" : 23], metadata_props: [\"assay.task\" : \"t\", \"assay.contract\" : "
+      "\"fp32\", \"assay.workload.small\" : \"N=4\", \"assay.workload.full\" : \"N=4\", \"assay.input.x\" : "
+      "\"normal(0, 1)\", \"assay.input.w\" : \"normal(0, 1)\"]>\n"
+      "g (float[N,4] x, float[2,2,0] w) => (float[N,0] y) <int64[2] s = {4, 0}>"
+      "{ v = Reshape<allowzero = 1>(w, s) y = MatMul(x, v) }\n";
+  struct task t;
+  struct assay_error err = {0};
+  if (task_parse(text, strlen(text), "t.onnxtxt", false, &t, &err) == ASSAY_OK)
+    task_release(&t);
+  else
+    assert_non_null(strstr(err.message, "elements")); // whoever wants outputs with some says so
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_defaults),          cmocka_unit_test(test_whole_suite),
-                                     cmocka_unit_test(test_product),           cmocka_unit_test(test_opposed),
-                                     cmocka_unit_test(test_opposed_symmetric), cmocka_unit_test(test_opposed_reach),
-                                     cmocka_unit_test(test_opposed_fp8),       cmocka_unit_test(test_opposed_layers),
-                                     cmocka_unit_test(test_opposed_heads),     cmocka_unit_test(test_opposed_networks),
-                                     cmocka_unit_test(test_opposed_windows)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_defaults),          cmocka_unit_test(test_whole_suite),
+      cmocka_unit_test(test_product),           cmocka_unit_test(test_opposed),
+      cmocka_unit_test(test_opposed_symmetric), cmocka_unit_test(test_opposed_reach),
+      cmocka_unit_test(test_opposed_fp8),       cmocka_unit_test(test_opposed_layers),
+      cmocka_unit_test(test_opposed_heads),     cmocka_unit_test(test_opposed_networks),
+      cmocka_unit_test(test_opposed_windows),   cmocka_unit_test(test_opposed_of_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
