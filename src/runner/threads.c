@@ -163,8 +163,9 @@ static bool take_page(int memory, int pagemap, uint64_t address) {
 // or a call would change while the process stands still. So each becomes the process's own before it is looked at: most
 // are those of the C library, once for each process.
 static bool take_pages(pid_t pid, const struct parking *at, int n) {
+  errno = 0;
   const int memory = open_of(pid, "mem", O_RDWR), pagemap = open_of(pid, "pagemap", O_RDONLY);
-  bool taken = true;
+  bool taken = (memory >= 0 && pagemap >= 0) || (errno != EMFILE && errno != ENFILE);
   for (int i = 0; i < n && taken && memory >= 0 && pagemap >= 0; i++)
     taken = take_page(memory, pagemap, at[i].code) && take_page(memory, pagemap, at[i].code + CALL_BYTES - 1) &&
             (at[i].address == 0 || take_page(memory, pagemap, at[i].address));

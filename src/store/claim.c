@@ -136,6 +136,26 @@ enum assay_status claim_of_run(struct store *s, const char *run, int64_t *pid, s
   return status;
 }
 
+enum assay_status store_unclaim(struct store *s, const struct store_verdict *key, struct assay_error *err) {
+  struct holder self;
+  sqlite3_stmt *st = NULL;
+  int at;
+  holder_self(&self);
+  enum assay_status status =
+      db_prepare_key(s,
+                     "DELETE FROM claim WHERE run = ? AND task = ? AND form = ? AND workload = ? AND device = ? AND "
+                     "candidate_hash = ? AND settings_hash = ? AND boot = ? AND pid = ? AND start = ?",
+                     key, &st, &at, err);
+  if (!status) {
+    db_bind_text(st, at++, self.boot); // short: cannot fail
+    sqlite3_bind_int64(st, at++, self.pid);
+    sqlite3_bind_int64(st, at++, self.start);
+    status = db_check(s, sqlite3_step(st), "release a claim", err);
+  }
+  sqlite3_finalize(st);
+  return status;
+}
+
 enum assay_status store_claim(struct store *s, const struct store_verdict *key, bool *claimed,
                               struct assay_error *err) {
   struct holder self, holder = {0};

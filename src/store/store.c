@@ -196,7 +196,8 @@ static enum assay_status insert_row(struct store *s, const struct store_verdict 
   return status;
 }
 
-enum assay_status store_unclaim(struct store *s, const struct store_verdict *key, struct assay_error *err) {
+// Whoever has it: what is finished is claimed by nobody.
+static enum assay_status drop_claim(struct store *s, const struct store_verdict *key, struct assay_error *err) {
   sqlite3_stmt *st = NULL;
   int next;
   enum assay_status status =
@@ -229,7 +230,7 @@ enum assay_status store_put(struct store *s, const struct store_verdict *v, int6
     return status;
   status = verdict_insert(s, v, &row, err);
   if (!status)
-    status = store_unclaim(s, v, err);
+    status = drop_claim(s, v, err);
   status = db_end(s, status, err);
   if (!status)
     *id = row;
