@@ -60,7 +60,7 @@ def within(seconds, openness):
     def end(number, frame):
         what = {"all": "all dimensions", "inputs": "all dimensions of inputs", "batch": "the batch"}[openness]
         raise TookLong(f"with {what} open, PyTorch's export takes more than {seconds:g} s of a processor")
-    if openness == "none":  # there is nothing else to try
+    if seconds is None or openness == "none":  # there is nothing else to try
         yield
         return
     before = signal.signal(signal.SIGPROF, end)
@@ -178,8 +178,8 @@ def reason(error, path):
     return said + (f" (line {written[-1]})" if written else "")
 
 
-def export(source, openness, seconds):
-    """Exported, or Refused when it cannot be at this openness, or TookLong."""
+def export(source, openness, seconds=None):
+    """Exported, or Refused when it cannot be at this openness, or TookLong where it takes more of a processor."""
     wanted = source.masks()
     masks = [torch.ones(shape, dtype=torch.bool) for shape, _ in wanted]
     tensors = [t.value for t in source.inputs] + masks + [t.value for t in source.state]
