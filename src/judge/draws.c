@@ -40,10 +40,14 @@ int64_t draws_blocks(int64_t row_bytes) {
   return (row_bytes + DRAWS_BLOCK_BYTES - 1) / DRAWS_BLOCK_BYTES;
 }
 
+static uint64_t join(uint64_t hash, uint64_t block) {
+  return rng_mix64(hash ^ block);
+}
+
 uint64_t draws_join(int64_t row_bytes, const uint64_t *blocks) {
   uint64_t hash = (uint64_t)row_bytes;
   for (int64_t i = 0; i < draws_blocks(row_bytes); i++)
-    hash = rng_mix64(hash ^ blocks[i]);
+    hash = join(hash, blocks[i]);
   return hash;
 }
 
@@ -51,7 +55,7 @@ static uint64_t hash_of_row(const unsigned char *bytes, int64_t n) {
   uint64_t hash = (uint64_t)n;
   for (int64_t at = 0; at < n; at += DRAWS_BLOCK_BYTES) {
     const int64_t left = n - at;
-    hash = rng_mix64(hash ^ hash_of_block(bytes + at, (size_t)(left < DRAWS_BLOCK_BYTES ? left : DRAWS_BLOCK_BYTES)));
+    hash = join(hash, hash_of_block(bytes + at, (size_t)(left < DRAWS_BLOCK_BYTES ? left : DRAWS_BLOCK_BYTES)));
   }
   return hash;
 }

@@ -259,11 +259,7 @@ static void add_stripes(struct session *s) {
 // kernel would gain by them.
 static bool is_network(const struct session *s) {
   enum { MOST_PRODUCTS = 2 };
-  const struct graph *g = &s->task.model.flat;
-  int products = 0;
-  for (int i = 0; i < g->n_nodes; i++)
-    products += g->nodes[i].op->class == OP_CONTRACTION;
-  return products > MOST_PRODUCTS;
+  return task_products(&s->task) > MOST_PRODUCTS;
 }
 
 // A product of integers with one scale for a row is as good as one of floats where the elements of rows are alike; so

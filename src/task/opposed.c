@@ -307,7 +307,8 @@ static void count_users(const struct opposing *o) {
     o->users[g->outputs[i]]++;
 }
 
-static int count_products(const struct graph *g) {
+int task_products(const struct task *t) {
+  const struct graph *g = &t->model.flat;
   int n = 0;
   for (int i = 0; i < g->n_nodes; i++)
     n += g->nodes[i].op->class == OP_CONTRACTION;
@@ -382,7 +383,7 @@ enum assay_status task_find_opposed(struct task *t, struct assay_error *err) {
   struct draw_scales *scales = NULL;
   enum assay_status status = ASSAY_OK;
   t->opposes = false;
-  if (count_products(&t->model.flat) == 0 || t->n_workloads == 0)
+  if (task_products(t) == 0 || t->n_workloads == 0)
     return ASSAY_OK;
   struct array *inputs = arena_calloc(&arena, (size_t)t->n_inputs + 1, sizeof *inputs);
   struct assay_error unsaid = {0};

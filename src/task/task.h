@@ -112,6 +112,9 @@ enum assay_status task_find(const char *root, const char *name, char **path, str
 enum assay_status task_list(const char *root, const char *pattern, char ***paths, int *count, struct assay_error *err);
 void task_list_release(char **paths, int count);
 
+// How many of its operators are sums of products.
+int task_products(const struct task *t);
+
 const struct workload *task_workload(const struct task *t, const char *name); // NULL: none
 
 // A workload written on the command line: a name, or "M=3, N=4" (every symbol of the task must be bound). Its name is

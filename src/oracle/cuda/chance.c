@@ -152,7 +152,8 @@ static enum assay_status read_moments(void *of, const int64_t *rows, int64_t n_r
     status = launch(r->compute, "chance_moments", a.look.threads, &a, sizeof a, err);
   if (!status)
     status = fold(r, a.look.threads, all, err);
-  memcpy(sums, all, 2 * sizeof *sums);
+  if (!status)
+    memcpy(sums, all, 2 * sizeof *sums);
   return status;
 }
 

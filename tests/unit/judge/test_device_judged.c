@@ -145,6 +145,17 @@ static void same_text(const char *what, const char *host, const char *device) {
     fail_msg("%s on the host: %s\non the device: %s", what, host ? host : "nothing", device ? device : "nothing");
 }
 
+static struct device_check_request request_of(struct trial *c, const struct assay_judge_options *o) {
+  return (struct device_check_request){.compute = compute,
+                                       .task = &c->t,
+                                       .question = &c->q,
+                                       .in = c->in,
+                                       .out = c->out,
+                                       .poison = POISON,
+                                       .options = o,
+                                       .scales = &c->scales};
+}
+
 // Judges the outputs on both sides, whose checks must be the same, and says what the first one that fails found.
 static enum assay_reason ask(struct trial *c, enum question_scale scale) {
   struct assay_error err = {0};
@@ -158,14 +169,7 @@ static enum assay_reason ask(struct trial *c, enum question_scale scale) {
   need(question_check(&c->t, &c->answered, (const void *const *)c->bytes, POISON, &o, c->host, &err), &err);
   c->q.scale = scale;
   c->q.rows = rows;
-  const struct device_check_request r = {.compute = compute,
-                                         .task = &c->t,
-                                         .question = &c->q,
-                                         .in = c->in,
-                                         .out = c->out,
-                                         .poison = POISON,
-                                         .options = &o,
-                                         .scales = &c->scales};
+  const struct device_check_request r = request_of(c, &o);
   need(device_check(&r, c->device, &err), &err);
   draws_hash(&c->layout, (const void *const *)c->bytes, wanted);
   assert_memory_equal(rows, wanted, sizeof rows);
@@ -644,14 +648,7 @@ static enum assay_reason ask_device(struct trial *c, double *seconds) {
   enum assay_reason reason = ASSAY_REASON_PASS;
   drop_checks(c);
   c->q.rows = rows;
-  const struct device_check_request r = {.compute = compute,
-                                         .task = &c->t,
-                                         .question = &c->q,
-                                         .in = c->in,
-                                         .out = c->out,
-                                         .poison = POISON,
-                                         .options = &o,
-                                         .scales = &c->scales};
+  const struct device_check_request r = request_of(c, &o);
   const int64_t start = clock_monotonic_ns();
   need(device_check(&r, c->device, &err), &err);
   *seconds = (double)(clock_monotonic_ns() - start) * 1e-9;
