@@ -56,10 +56,14 @@ class TookLong(Refused):
 
 @contextlib.contextmanager
 def within(seconds, openness):
-    """Ends what takes more of the processor. It is said again every second: much that runs here forgives exceptions."""
-    def end(number, frame):
+    """Ends what takes more of the processor. It is said again every second, as much that runs here forgives exceptions,
+    and once more at the end: what came of an export that has forgiven this one is not to be trusted."""
+    late = []
+
+    def end(*_):
         what = {"all": "all dimensions", "inputs": "all dimensions of inputs", "batch": "the batch"}[openness]
-        raise TookLong(f"with {what} open, PyTorch's export takes more than {seconds:g} s of a processor")
+        late.append(TookLong(f"with {what} open, PyTorch's export takes more than {seconds:g} s of a processor"))
+        raise late[-1]
     if seconds is None or openness == "none":  # there is nothing else to try
         yield
         return
@@ -67,9 +71,12 @@ def within(seconds, openness):
     signal.setitimer(signal.ITIMER_PROF, seconds, 1)
     try:
         yield
+        signal.setitimer(signal.ITIMER_PROF, 0)  # what comes before it is still one of ours to catch
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+    if late:
+        raise late[-1]
 
 
 # What to write in a module instead of what has no translation.
