@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "task/device_draw.h"
 #include "host_device.h"
+#include "sanitized.h"
 
 static struct compute *compute;
 
@@ -74,7 +75,7 @@ static void every_level(void **state) {
   (void)state;
   assert_int_equal(task_list(ASSAY_SOURCE_DIR "/tasks", "kernelbench", &paths, &n, &err), ASSAY_OK);
   assert_true(n == 270);
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; i += SANITIZED ? 3 : 1) {
     struct task t;
     if (task_read(paths[i], false, &t, &err) != ASSAY_OK)
       fail_msg("%s", err.message);
