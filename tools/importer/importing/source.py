@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A user's module file in KernelBench's form: Model, get_inputs, get_init_inputs."""
+import contextlib
 import copy
 import dataclasses
 import importlib.util
@@ -81,6 +82,20 @@ def is_blank(value):
         return False
     largest = value == torch.iinfo(value.dtype).max
     return bool(largest.all() if value.itemsize == 1 else largest.any())
+
+
+@contextlib.contextmanager
+def as_it_was(model):
+    """What a module keeps from one call to the next is forgotten: of a call without data, or with dimensions that are
+    open, it would be a tensor that no other call can use."""
+    tables = [table for m in model.modules() for table in (vars(m), m._buffers, m._parameters, m._modules)]
+    before = [dict(table) for table in tables]
+    try:
+        yield
+    finally:
+        for table, kept in zip(tables, before):
+            table.clear()
+            table.update(kept)
 
 
 class Source:
@@ -281,7 +296,8 @@ class Source:
         arguments = torch.utils._pytree.tree_unflatten(leaves, self.tree)
         kept = {**dict(self.model.named_parameters()), **dict(self.model.named_buffers())}
         named = {t.key: like(v, kept[t.key]) for t, v in zip(self.state, state)}
-        made = torch.func.functional_call(model, named, tuple(arguments), tie_weights=True)
+        with as_it_was(model):
+            made = torch.func.functional_call(model, named, tuple(arguments), tie_weights=True)
         outputs = [real(o) for o in tensors_in(made)]
         if not outputs:
             raise Refused(f"forward returns no tensor but {type(made).__name__}: return a tensor, or tensors in a tuple, a "
