@@ -71,7 +71,7 @@ def within(seconds, openness):
     signal.setitimer(signal.ITIMER_PROF, seconds, 1)
     try:
         yield
-        signal.setitimer(signal.ITIMER_PROF, 0)  # what comes before it is still one of ours to catch
+        signal.setitimer(signal.ITIMER_PROF, 0)  # a signal that was on its way raises here, not below
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)

@@ -88,7 +88,8 @@ def is_blank(value):
 def as_it_was(model):
     """What a module keeps from one call to the next is forgotten: of a call without data, or with dimensions that are
     open, it would be a tensor that no other call can use."""
-    tables = [table for m in model.modules() for table in (vars(m), m._buffers, m._parameters, m._modules)]
+    parts = [m for m in model.modules() if not isinstance(m, torch.jit.ScriptModule)]  # those have other tables
+    tables = [table for m in parts for table in (vars(m), m._buffers, m._parameters, m._modules)]
     before = [dict(table) for table in tables]
     try:
         yield
