@@ -73,7 +73,8 @@ def look_at(b, ours, name, url, folder, axe, looks=tuple(LOOKS)):
         found = [f for f in b.do(MEASURE) if not (name.startswith("hard") and f.startswith("a table is "))]  # it scrolls
         check(found == [], where, found)
         if axe and width in TAKEN:
-            found = b.do("axe.run({resultTypes: ['violations']}).then(r => r.violations.map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html)))")
+            found = b.do("axe.run({resultTypes: ['violations']})"
+                         ".then(r => r.violations.map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html)))")
             check(found == [], f"axe: {where}", found)
         if width in TAKEN:
             b.picture(folder / f"{name}-{width}{'-dark' if dark else ''}.png")
