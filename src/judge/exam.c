@@ -389,12 +389,16 @@ static enum assay_status check_on_host(struct session *s, struct question *q, co
   return status;
 }
 
-// Of numbers of chance: whether they go with those of other calls. The first value stands for all.
+// Of numbers of chance: whether they go with those of other calls. The first value stands for all; what is wrong by
+// itself says more (of an element that was not written, every call has another pattern).
 static enum assay_status check_draws(struct session *s, const struct question *q, struct assay_check *c,
                                      struct assay_error *err) {
   const char *fault = NULL;
   enum assay_status status = draws_note(&s->draws, q, q->rows, &fault, err);
-  if (status || !fault || c->reason != ASSAY_REASON_PASS)
+  for (int i = 0; i < q->layout->n_judged && fault; i++)
+    if (c[i].reason != ASSAY_REASON_PASS)
+      fault = NULL;
+  if (status || !fault)
     return status;
   c->reason = ASSAY_REASON_WRONG_VALUE;
   snprintf(c->hint, sizeof c->hint, "%s", fault);

@@ -15,6 +15,7 @@
 // assay: twin SHIFTED expect wrong_value -- the next seed's hashes are the same, one place on
 // assay: twin ONE_LESS expect wrong_value -- one trial less
 // assay: twin REPEATED expect wrong_value -- neighbours have the same hashes
+// assay: twin LAST_MISSING expect unwritten -- the last number is not written
 #include <assay/candidate.h>
 #include <math.h>
 #include <stdint.h>
@@ -106,6 +107,9 @@ void assay_kernel(const struct assay_args *args) {
     used = *count;
 #endif
     trials[j] = right;
+#ifdef LAST_MISSING
+    rows = args->inputs[4].dims[0] - (j == n - 1);
+#endif
     for (int64_t i = 0; i < rows; i++)
       y[i * n + j] = sample(seeds[i], j, used, (double)p[j]);
   }

@@ -22,7 +22,7 @@
 // assay: twin SKEWED expect wrong_value -- a power that makes the mean 1.5 % less
 // assay: twin STUTTER expect wrong_value -- one number in a hundred is the one before
 // assay: twin UP_TO_TWO expect wrong_value -- numbers up to 2
-// assay: twin SHORT expect wrong_value|unwritten -- the last number of each row is not written
+// assay: twin SHORT expect unwritten -- the last number of each row is not written
 // assay: twin PERMUTED expect wrong_value -- no number twice: multiples of an odd number, modulo 2^24
 #include <assay/candidate.h>
 #include <math.h>
