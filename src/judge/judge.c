@@ -426,8 +426,10 @@ const char *assay_job_built(const struct assay_job *job) {
 static void take_words(struct assay_verdict *v, const char *contract) {
   verdict_take_weights(v);
   verdict_take_kept(v);
+  verdict_take_changed(v);
   verdict_take_evaluation(v);
   verdict_take_reduced(v, contract);
+  verdict_take_tf32(v, contract);
 }
 
 enum assay_status assay_judge_test(struct assay_job *job, struct assay_error *err) {

@@ -57,11 +57,34 @@ void verdict_take_weights(struct assay_verdict *v) {
     add_detail(v, "; paired: %s", v->weights);
 }
 
+// The check that decided errs by less than a hundredth everywhere: as by few digits, and not by other weights.
+static bool errs_little(const struct assay_verdict *v) {
+  return v->worst_check >= 0 && v->worst_check < v->n_checks && v->checks[v->worst_check].allclose_loose_bad == 0;
+}
+
 void verdict_take_kept(struct assay_verdict *v) {
   char names[160];
   if (take_line(v, "assay: kept: ", names, sizeof names) &&
-      (v->reason == ASSAY_REASON_WRONG_VALUE || v->reason == ASSAY_REASON_CHANGED_BEHAVIOUR))
+      (v->reason == ASSAY_REASON_CHANGED_BEHAVIOUR || (v->reason == ASSAY_REASON_WRONG_VALUE && !errs_little(v))))
     add_detail(v, "; it keeps %s from an earlier call, which had other weights: make it in forward", names);
+}
+
+void verdict_take_changed(struct assay_verdict *v) {
+  char names[160];
+  if (take_line(v, "assay: changed: ", names, sizeof names) && v->reason == ASSAY_REASON_WRONG_VALUE)
+    add_detail(v,
+               "; its __init__ changes %s, which has the task's values after that: let forward compute with another "
+               "tensor, made of it",
+               names);
+}
+
+void verdict_take_tf32(struct assay_verdict *v, const char *contract) {
+  char names[160];
+  const bool errs =
+      v->reason == ASSAY_REASON_LOW_PRECISION || (v->reason == ASSAY_REASON_WRONG_VALUE && errs_little(v));
+  if (take_line(v, "assay: tf32: ", names, sizeof names) && errs && strcmp(v->mode, "process") == 0 &&
+      strcmp(contract, "fp32") == 0)
+    add_detail(v, "; PyTorch may multiply in TF32: set %s = False, or --contract tf32 allows it", names);
 }
 
 void verdict_take_evaluation(struct assay_verdict *v) {

@@ -16,6 +16,14 @@ void verdict_take_weights(struct assay_verdict *v);
 // its own, and what was made of earlier ones is wrong then.
 void verdict_take_kept(struct assay_verdict *v);
 
+// Says of a wrong value which parameters that are weights the module's __init__ changes in place: weights are given
+// after it.
+void verdict_take_changed(struct assay_verdict *v);
+
+// Says of errors under the contract fp32 which of PyTorch's switches lets it multiply in TF32, where the candidate is a
+// process that the judge sees no kernels of (see verdict_explain_tf32).
+void verdict_take_tf32(struct assay_verdict *v, const char *contract);
+
 // Says of a wrong value which normalisations of the module are in evaluation, where the task's take each batch's
 // statistics.
 void verdict_take_evaluation(struct assay_verdict *v);

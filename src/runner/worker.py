@@ -82,6 +82,33 @@ def reduced():
     return [name for name in REDUCED if switches and getattr(switches.matmul, name)]
 
 
+def in_tf32(model):
+    """Where PyTorch takes TF32 for single precision on a GPU: in convolutions and recurrent networks if nobody turns it off,
+    in products if somebody turns it on."""
+    import torch
+    parts = {"torch.backends.cuda.matmul": torch.backends.cuda.matmul}
+    if any(isinstance(part, (torch.nn.modules.conv._ConvNd, torch.nn.RNNBase)) for part in model.modules()):
+        parts["torch.backends.cudnn"] = torch.backends.cudnn
+
+    def is_on(part):
+        try:
+            return part.allow_tf32
+        except RuntimeError:  # it was set by its other name
+            return part.fp32_precision == "tf32"
+    return [f"{name}.allow_tf32" for name, part in parts.items() if is_on(part)]
+
+
+def say_reduced():
+    """Once, for the judge: errors may be due to it."""
+    say_kept([f"torch.backends.cuda.matmul.{name}" for name in reduced()], "reduced")
+
+
+def say_switches(model, device):
+    say_reduced()
+    if device == "cuda":
+        say_kept(in_tf32(model), "tf32")
+
+
 def load_source(path, names):
     """The candidate's module. Its source is on disk, where Triton looks for it."""
     sum_in_single_precision()
@@ -95,7 +122,7 @@ def load_source(path, names):
         with open(path, "rb") as file:
             above = file.read()
     exec(compile(above, path, "exec"), vars(module))
-    say_kept([f"torch.backends.cuda.matmul.{name}" for name in reduced()], "reduced")
+    say_reduced()
     return module
 
 
@@ -442,6 +469,7 @@ class Model:
         self.keeps = Keeps(model, self.module, self.prepared.names())
         say_evaluation(model, weights)
         say_training(model, pairs or ())
+        say_switches(model, self.device)
 
     def made_in_init(self, tape, model, pairs):
         prepared = worker_weights.Prepared()
@@ -452,6 +480,8 @@ class Model:
         except Exception as why:
             say_kept([f"what __init__ makes of the weights ({why})"])
             return worker_weights.Prepared()
+        finally:
+            say_kept(prepared.changed, "changed")
 
     def try_to_renew(self, weights):
         set_weights(self.model, weights)

@@ -22,6 +22,7 @@ import weakref
 OF_SHAPE = {"empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like",
             "new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros"}
 MOST_SNAPSHOTS = 256 << 20  # bytes
+SETS = {"copy_", "fill_", "set_", "zero_"}  # besides random ones: nothing is left of what they write to
 
 
 class CannotPrepare(Exception):
@@ -30,6 +31,15 @@ class CannotPrepare(Exception):
 
 def operator_name(function):
     return function._schema.name.rpartition("::")[2]
+
+
+def caller_of_operator():
+    """The name of the module whose code called an operator under a tape."""
+    between = (__name__, "torch._compile", "torch._dynamo", "torch.utils._python_dispatch")
+    frame = sys._getframe(1)
+    while frame and str(frame.f_globals.get("__name__")).startswith(between):
+        frame = frame.f_back
+    return frame and frame.f_globals.get("__name__")
 
 
 def without_compiler(guarded):
@@ -74,7 +84,7 @@ class Seen:
 
 class Step:
     """One operator that was carried out, with every tensor Seen."""
-    __slots__ = "function", "args", "kwargs", "reads", "written", "results", "befores"
+    __slots__ = "function", "args", "kwargs", "reads", "written", "results", "befores", "caller"
 
 
 class Tape:
@@ -122,6 +132,7 @@ class Tape:
         step.function = function
         (step.args, step.kwargs), step.reads = self.flatten((args, kwargs))
         step.written = self.written_by(step)
+        step.caller = caller_of_operator()
         step.befores = self.keep_before(step)
         return step
 
@@ -419,15 +430,22 @@ class Stage:
             raise CannotPrepare(tape.broken)
         self.tape, self.leaves, self.steps, self.constants = tape, leaves, [], {}
         self.made, self.poisoned, self.read_by_host = set(leaves), set(foreign), False
+        self.changed = []  # (leaf, operator) of what the candidate writes to leaves and is made of what was there
         for step in tape.steps:
             self.take(step)
         self.held = []
 
     def take(self, step):
+        import torch
         name = operator_name(step.function)
         reads, written = {s.key for s in step.reads}, {s.key for s in step.written}
         results = {s.key for s in step.results}
-        if written and written <= set(self.leaves):  # an initialiser
+        if step.caller == "torch.nn.init":  # some read numbers back, to draw again what is out of their bounds
+            return
+        if written and written <= set(self.leaves):  # an initialiser, too
+            random = torch.Tag.nondeterministic_seeded in step.function.tags
+            if step.caller == "candidate" and name not in SETS and not random:
+                self.changed += [(key, name) for key in written]
             return
         if name in OF_SHAPE or not reads & (self.made | self.poisoned):
             return
@@ -523,6 +541,7 @@ class Prepared:
         self.stages = []
         self.laid = []  # (parameter's name, parameter, the layout that __init__ gave it, its weight)
         self.where = {}  # the storages of the last time: {key: (storage, shift)}
+        self.changed = []  # parameters that __init__ changes in place, with the operators: that counts for nothing
 
     def __bool__(self):
         return bool(self.stages or self.laid)
@@ -556,14 +575,17 @@ class Prepared:
 
     def add_init(self, tape, model, module, pairs):
         """What __init__ made of the parameters that are weights. `pairs`: {parameter: weight}."""
-        leaves, own = {}, own_of(model)
+        leaves, own, of = {}, own_of(model), {}
         buffers = [(name, Seen(tape, buffer)) for name, buffer in model.named_buffers()]
         for name, seen in tape.parameters(model) + buffers:
             if name in pairs and seen.size == tuple(own[name].shape) and seen.dtype == own[name].dtype:
                 other = leaves.setdefault(seen.key, Leaf(seen, ("weight", pairs[name])))
+                of[seen.key] = name
                 if other.source[1] != pairs[name]:
                     raise CannotPrepare(f"{pairs[name]} and {other.source[1]} share memory")
-        self.add(Stage(tape, leaves), [h for h in held_by(model, module) if h.name not in pairs])
+        stage = Stage(tape, leaves)
+        self.changed = sorted({f"{of[key]} ({operator})" for key, operator in stage.changed})
+        self.add(stage, [h for h in held_by(model, module) if h.name not in pairs])
         for name, weight in pairs.items():
             if not own[name].is_contiguous():
                 self.laid.append((name, own[name], Seen(tape, own[name]), weight))

@@ -55,6 +55,16 @@ class Buffer(Base):
         return x @ self.t.t() / 2
 
 
+class Truncated(Base):  # by an initialiser that reads back whether it has to draw again
+    def __init__(self):
+        super().__init__()
+        torch.nn.init.trunc_normal_(self.lin.weight, std=0.02)
+        self.t = self.lin.weight.detach().t().contiguous()
+
+    def forward(self, x):
+        return x @ self.t
+
+
 class Assembled(Base):  # in parts, in place, of memory that had other values before
     def __init__(self):
         super().__init__()
@@ -182,6 +192,7 @@ check(Plain, 1, [])
 check(Transposed, 1, ["t"])
 check(View, 1, ["t"])
 check(Buffer, 1, ["t"])
+check(Truncated, 1, ["t"])
 check(Assembled, 1, ["parts"])
 check(Born, 1, ["t"])
 check(Parameter, 1, ["twofold"])

@@ -121,6 +121,60 @@ static void test_reduced(void **state) {
   }
 }
 
+// A check of which so many elements are off by more than a hundredth, and `v` with it.
+static void decide(struct assay_verdict *v, struct assay_check *c, int64_t far_off) {
+  memset(c, 0, sizeof *c);
+  c->allclose_loose_bad = far_off;
+  v->checks = c;
+  v->n_checks = 1;
+  v->worst_check = 0;
+}
+
+// Errors of a hundredth are those of few digits, and not of other weights.
+static void test_large_and_small(void **state) {
+  (void)state;
+  static char kept[] = "assay: kept: t\n", tf32[] = "assay: tf32: a_switch\n";
+  static const struct {
+    enum assay_reason reason;
+    int64_t far_off;
+    const char *mode, *contract;
+    bool of_weights, of_tf32;
+  } cases[] = {{ASSAY_REASON_WRONG_VALUE, 9, "process", "fp32", true, false},
+               {ASSAY_REASON_WRONG_VALUE, 0, "process", "fp32", false, true},
+               {ASSAY_REASON_WRONG_VALUE, 0, "process", "tf32", false, false},
+               {ASSAY_REASON_WRONG_VALUE, 0, "plan", "fp32", false, false},
+               {ASSAY_REASON_LOW_PRECISION, 3, "process", "fp32", false, true},
+               {ASSAY_REASON_CHANGED_BEHAVIOUR, 0, "process", "fp32", true, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct assay_check c;
+    struct assay_verdict v = failed(cases[i].reason, "", false);
+    decide(&v, &c, cases[i].far_off);
+    snprintf(v.mode, sizeof v.mode, "%s", cases[i].mode);
+    v.diagnostics = kept;
+    verdict_take_kept(&v);
+    assert_int_equal(strstr(v.detail, "; it keeps t from") != NULL, cases[i].of_weights);
+    v.diagnostics = tf32;
+    verdict_take_tf32(&v, cases[i].contract);
+    assert_int_equal(strstr(v.detail, "; PyTorch may multiply in TF32: set a_switch = False") != NULL,
+                     cases[i].of_tf32);
+  }
+}
+
+static void test_changed(void **state) {
+  (void)state;
+  static char said[] = "assay: changed: conv.bias (sub_)\n";
+  struct assay_verdict v = failed(ASSAY_REASON_WRONG_VALUE, "", false);
+  v.diagnostics = said;
+  verdict_take_changed(&v);
+  assert_string_equal(v.detail,
+                      "output 0 is off; its __init__ changes conv.bias (sub_), which has the task's values after "
+                      "that: let forward compute with another tensor, made of it");
+  v = failed(ASSAY_REASON_LOW_PRECISION, "", false);
+  v.diagnostics = said;
+  verdict_take_changed(&v);
+  assert_string_equal(v.detail, "output 0 is off");
+}
+
 static void test_names(void **state) {
   (void)state;
   static const struct {
@@ -150,6 +204,8 @@ int main(void) {
       cmocka_unit_test(test_what_is_not_explained),
       cmocka_unit_test(test_what_the_worker_says),
       cmocka_unit_test(test_reduced),
+      cmocka_unit_test(test_large_and_small),
+      cmocka_unit_test(test_changed),
       cmocka_unit_test(test_names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
