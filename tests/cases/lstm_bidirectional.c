@@ -7,9 +7,13 @@
 // assay: twin ONE_STEP_BACK expect wrong_value -- takes a single step of the second direction in the last layer's place
 // assay: twin HALF_CELL expect wrong_value|low_precision -- stores the cell in half precision
 // assay: twin NO_LAST_TERM expect wrong_value -- leaves the last element out of a state's product
+// assay: twin OFF=0x1p-17 expect pass -- functions that are off by twice as much as cuDNN's
+// assay: twin OFF=0x1p-13 expect wrong_value|low_precision -- and by 16 times as much
+// assay: twin FACTOR_BITS=11 expect wrong_value|low_precision -- products of factors of so many bits
 // assay: twin LOOK=16 expect wrong_value -- each step from the last sixteen alone: ragged3 has 31
 #include <assay/candidate.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +24,29 @@ enum { I, O, F, G };
 enum { I, F, G, O };
 #endif
 
+// What a function gives, off by up to a part OFF of it, as the value's own bits have it.
+static float off(float y) {
+#ifdef OFF
+  uint32_t bits;
+  memcpy(&bits, &y, sizeof bits);
+  return y + y * (float)OFF * ((float)(bits * 0x9E3779B9u >> 8) * 0x1p-23f - 1);
+#else
+  return y;
+#endif
+}
+
 static float logistic(float x) {
-  return 1 / (1 + expf(-x));
+  return off(1 / (1 + expf(-x)));
+}
+
+static float factor(float x) {
+#ifdef FACTOR_BITS
+  int exponent;
+  const float part = frexpf(x, &exponent);
+  return ldexpf(rintf(ldexpf(part, FACTOR_BITS)), exponent - FACTOR_BITS);
+#else
+  return x;
+#endif
 }
 
 // out[rows] += m[rows][n] v[n]
@@ -29,7 +54,7 @@ static void add_product(float *out, const float *m, const float *v, int64_t rows
   for (int64_t r = 0; r < rows; r++) {
     float sum = 0;
     for (int64_t k = 0; k < n; k++)
-      sum = fmaf(m[r * stride + k], v[k], sum);
+      sum = fmaf(factor(m[r * stride + k]), factor(v[k]), sum);
     out[r] += sum;
   }
 }
@@ -46,11 +71,11 @@ static void step(const struct assay_tensor *w, const float *x, int64_t inner, in
   add_product(g, w[1].data, h, GATES * n, n, n);
 #endif
   for (int64_t j = 0; j < n; j++) {
-    c[j] = logistic(g[F * n + j]) * c[j] + logistic(g[I * n + j]) * tanhf(g[G * n + j]);
+    c[j] = logistic(g[F * n + j]) * c[j] + logistic(g[I * n + j]) * off(tanhf(g[G * n + j]));
 #ifdef HALF_CELL
     c[j] = (float)(_Float16)c[j];
 #endif
-    h[j] = logistic(g[O * n + j]) * tanhf(c[j]);
+    h[j] = logistic(g[O * n + j]) * off(tanhf(c[j]));
 #ifdef STALE_CELL
     c[j] = h[j];
 #endif

@@ -28,6 +28,8 @@ SAME(HARD_SIGMOID);
 SAME(ELU);
 SAME(SOFTSIGN);
 SAME(SOFTPLUS);
+_Static_assert(SINGLE_BITS == RECURRENT_SINGLE_BITS && (int)FUNCTION_ULPS == (int)RECURRENT_LIBRARY_ULPS,
+               "as in ops/recurrent.h");
 #define SAME_PLACE(name) _Static_assert(AT_##name == (int)RECURRENT_STORE_##name, "as in ops/recurrent.h")
 SAME_PLACE(INPUT);
 SAME_PLACE(STATE);

@@ -80,6 +80,13 @@ DEVICE_FN double library_tanh(const struct recurrent_args *a, struct unit *u, do
   return arith_reflect(library(a, u, tanh(x)));
 }
 
+// As err_as_libraries of ops/recurrent.c.
+DEVICE_FN_LARGE double as_libraries(const struct recurrent_args *a, struct unit *u, double x) {
+  if (a->arith.exact || a->arith.bits != SINGLE_BITS)
+    return x;
+  return arith_reflect(arith_round_ulps(&a->arith, &u->noise, x, FUNCTION_ULPS));
+}
+
 DEVICE_FN_LARGE double activate(const struct recurrent_args *a, struct unit *u, int i, double x) {
   double alpha = a->alpha[u->direction][i], beta = a->beta[u->direction][i];
   x = x > a->clip ? a->clip : x < -a->clip ? -a->clip : x;
@@ -87,9 +94,9 @@ DEVICE_FN_LARGE double activate(const struct recurrent_args *a, struct unit *u, 
   case FUNCTION_RELU:
     return x > 0 || IS_NAN(x) ? x : 0;
   case FUNCTION_TANH:
-    return library_tanh(a, u, x);
+    return as_libraries(a, u, library_tanh(a, u, x));
   case FUNCTION_SIGMOID:
-    return rounded(a, u, 1 / rounded(a, u, 1 + exponential(a, u, -x)));
+    return as_libraries(a, u, rounded(a, u, 1 / rounded(a, u, 1 + exponential(a, u, -x))));
   case FUNCTION_AFFINE:
     return rounded(a, u, rounded(a, u, alpha * x) + beta);
   case FUNCTION_LEAKY_RELU:

@@ -16,6 +16,9 @@
 #define FUNCTION_SOFTSIGN 9
 #define FUNCTION_SOFTPLUS 10
 
+#define SINGLE_BITS 24 // as RECURRENT_SINGLE_BITS and RECURRENT_LIBRARY_ULPS there
+#define FUNCTION_ULPS 128.0
+
 // Places where values may be stored, as in ops/recurrent.h.
 #define AT_INPUT 0
 #define AT_STATE 1
