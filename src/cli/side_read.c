@@ -12,7 +12,7 @@ struct reading {
   struct side *s;
   struct side_result *r;
   const char *diagnostics, *device;
-  double compile_s;
+  double compile_s, processor_s;
   bool cut; // its evidence does not say how it was built, and so has not what was printed
 };
 
@@ -38,6 +38,7 @@ static bool take_verdict(void *arg, const struct store_verdict *v) {
   r->device_name = arena_strdup(&reading->s->arena, view.device_name);
   reading->diagnostics = arena_strdup(&reading->s->arena, view.diagnostics);
   reading->compile_s = view_compile_seconds(&view);
+  reading->processor_s = view_first_call_processor_seconds(&view);
   view_release(&view);
   return false;
 }
@@ -45,7 +46,7 @@ static bool take_verdict(void *arg, const struct store_verdict *v) {
 struct taking {
   struct side *s;
   const struct side_result *r;
-  double end_s;
+  double end_s, processor_s; // processor_s: of all trials together, the first has it
 };
 
 // The choice that a tuner ended with is the candidate, and so has the judge's own time, or none if it is wrong.
@@ -54,6 +55,8 @@ static enum assay_status put_trial(void *arg, const struct store_trial *t, struc
   struct store_trial own = *t;
   double end_s = (double)(t->start_ns + t->compile_ns + t->bench_ns) / 1e9;
   k->end_s = fmax(k->end_s, end_s);
+  own.cpu_ns = own.cpu_ns > 0 ? own.cpu_ns : (int64_t)(k->processor_s * 1e9);
+  k->processor_s = 0;
   if (own.status == STORE_TRIAL_SUMMARY && k->r->reason == ASSAY_REASON_PASS)
     own.time_ns = k->r->time_ns;
   else if (own.status == STORE_TRIAL_SUMMARY)
@@ -77,7 +80,7 @@ static double take_log(struct side *s, int m, const struct side_shape *shape, co
   snprintf(about_file, sizeof about_file, "%.200s", s->makers[m].name);
   const struct tune_log_about about = {
       .run = run, .task = shape->task, .workload = shape->workload, .device = reading->device, .file = about_file};
-  struct taking taking = {.s = s, .r = reading->r};
+  struct taking taking = {.s = s, .r = reading->r, .processor_s = reading->processor_s};
   if (store_begin_trials(s->store, &ignored) == ASSAY_OK) {
     (void)tune_log_read(&(struct tune_log){format, head, strlen(head)}, &about, put_trial, &taking, &n, &ignored);
     (void)store_end_trials(s->store, ASSAY_OK, &ignored); // what was read

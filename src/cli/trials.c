@@ -102,14 +102,22 @@ static void print_curve(const struct trials_group *g, FILE *to) {
   table_destroy(t);
 }
 
+static const char *seconds_text(double seconds, char text[32]) {
+  if (seconds > 0)
+    snprintf(text, 32, "%.2f s", seconds);
+  else
+    snprintf(text, 32, "-");
+  return text;
+}
+
 static void print_group(const struct trials_group *g, double known_ns, FILE *to) {
   struct tune_cost c = tune_cost_of(g->trials, g->n);
-  char name[512], best[32], known[32];
+  char name[512], best[32], known[32], processors[32], gpu[32];
   fprintf(to, "%s: %s %s on %s\n", printable_line(g->maker, name, sizeof name), g->task, g->workload, g->device);
   print_curve(g, to);
-  cells_printf(to, "%lld tried, %lld right and timed; %.2f s, processors %.2f s, GPU %.2f s; best %s, best known %s\n",
-               (long long)g->tried, (long long)c.timed, c.wall_s, c.cpu_s, c.gpu_s, cli_time_text(c.best_ns, best),
-               cli_time_text(known_ns, known));
+  cells_printf(to, "%lld tried, %lld right and timed; %.2f s, processors %s, GPU %s; best %s, best known %s\n",
+               (long long)g->tried, (long long)c.timed, c.wall_s, seconds_text(c.cpu_s, processors),
+               seconds_text(c.gpu_s, gpu), cli_time_text(c.best_ns, best), cli_time_text(known_ns, known));
   for (int p = 0; p < TRIALS_PARTS; p++) {
     int64_t at = tune_first_within(g->trials, g->n, known_ns, trials_parts[p]);
     if (at < 0)
@@ -139,12 +147,16 @@ static json_t *group_json(const struct trials_group *g, double known_ns) {
                                             cli_json_real(at < 0 ? NAN : g->trials[at].end_s), "tried",
                                             count_at(g, at) < 0 ? json_null() : json_integer((json_int_t)at + 1)));
   }
-  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "run",
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
                    cli_json_text(g->run), "maker", cli_json_text(g->maker), "task", cli_json_text(g->task), "workload",
                    cli_json_text(g->workload), "device", cli_json_text(g->device), "tried", (json_int_t)g->tried,
-                   "timed", (json_int_t)c.timed, "seconds", c.wall_s, "cpu_seconds", c.cpu_s, "gpu_seconds", c.gpu_s,
-                   "best_ns", cli_json_real(c.best_ns), "known_ns", cli_json_real(known_ns), "within", within, "curve",
-                   points);
+                   "timed", (json_int_t)c.timed, "seconds", c.wall_s, "cpu_seconds", trials_seconds(c.cpu_s),
+                   "gpu_seconds", trials_seconds(c.gpu_s), "best_ns", cli_json_real(c.best_ns), "known_ns",
+                   cli_json_real(known_ns), "within", within, "curve", points);
+}
+
+json_t *trials_seconds(double seconds) {
+  return seconds > 0 ? cli_json_real(seconds) : json_null();
 }
 
 // All of the store, because the best known may be another run's.

@@ -31,6 +31,9 @@ struct trials {
   bool failed;
 };
 
+// Seconds of processors or of the GPU; null where no log said any.
+json_t *trials_seconds(double seconds);
+
 // Everything that the store has. arena_release(&all->arena) in any case.
 enum assay_status trials_gather(struct store *s, struct trials *all, struct assay_error *err);
 

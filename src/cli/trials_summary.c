@@ -255,15 +255,16 @@ static void put_json(void *arg, const struct row *r) {
   json_t *within = json_array();
   for (int p = 0; p < TRIALS_PARTS; p++)
     json_array_append_new(within, cli_json_real(stats_median(r->within[p], r->n_within[p])));
-  json_array_append_new(
-      arg, json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:i, s:i}", "maker",
-                     cli_json_text(r->first->maker), "device",
-                     r->level == OF_MAKER ? json_null() : cli_json_text(r->first->device), "task",
-                     r->level == OF_TASK ? cli_json_text(r->first->task) : json_null(), "runs", r->runs,
-                     "median_seconds", cli_json_real(stats_median(r->seconds, r->runs)), "median_tried",
-                     cli_json_real(stats_median(r->tried, r->runs)), "seconds", r->total_s, "tried", r->total_tried,
-                     "cpu_seconds", r->cpu_s, "gpu_seconds", r->gpu_s, "own_within", within, "break_even_launches",
-                     cli_json_real(stats_median(r->even, r->n_even)), "faster", r->n_even, "pairs", r->n_pairs));
+  json_array_append_new(arg, json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:i, s:i}",
+                                       "maker", cli_json_text(r->first->maker), "device",
+                                       r->level == OF_MAKER ? json_null() : cli_json_text(r->first->device), "task",
+                                       r->level == OF_TASK ? cli_json_text(r->first->task) : json_null(), "runs",
+                                       r->runs, "median_seconds", cli_json_real(stats_median(r->seconds, r->runs)),
+                                       "median_tried", cli_json_real(stats_median(r->tried, r->runs)), "seconds",
+                                       r->total_s, "tried", r->total_tried, "cpu_seconds", trials_seconds(r->cpu_s),
+                                       "gpu_seconds", trials_seconds(r->gpu_s), "own_within", within,
+                                       "break_even_launches", cli_json_real(stats_median(r->even, r->n_even)), "faster",
+                                       r->n_even, "pairs", r->n_pairs));
 }
 
 json_t *trials_summary_json(const struct trials *all, const char *run, const char *baseline) {

@@ -305,11 +305,22 @@ double view_time_ns(const struct verdict_view *view) {
   return isfinite(ns) && ns > 0 ? ns : NAN;
 }
 
+// The number at a place of what the worker says; 0: there is none, or none of seconds.
+static double seconds_at(const char *at) {
+  double seconds = at ? strtod(at, NULL) : 0;
+  return seconds > 0 && seconds < 1e7 ? seconds : 0;
+}
+
 double view_compile_seconds(const struct verdict_view *view) {
   static const char mark[] = "assay: torch.compile: "; // "... 3.250 s, in a first call of 4.500 s" (worker.py)
   const char *at = strstr(view->diagnostics, mark);
-  double seconds = at ? strtod(at + sizeof mark - 1, NULL) : 0;
-  return seconds > 0 && seconds < 1e7 ? seconds : 0;
+  return seconds_at(at ? at + sizeof mark - 1 : NULL);
+}
+
+double view_first_call_processor_seconds(const struct verdict_view *view) {
+  static const char mark[] = "assay: first call: "; // "... 4.500 s, 12.250 s of processors" (worker.py)
+  const char *at = strstr(view->diagnostics, mark), *comma = at ? strchr(at, ',') : NULL;
+  return seconds_at(comma ? comma + 1 : NULL);
 }
 
 const char *view_no_time(const struct verdict_view *view) {

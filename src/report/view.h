@@ -86,6 +86,10 @@ double view_time_ns(const struct verdict_view *view);
 // Seconds that torch.compile took, by its own clock, as the worker prints them; 0 where it is not said.
 double view_compile_seconds(const struct verdict_view *view);
 
+// Seconds of processors that the first call took, in which Triton's, Inductor's and Helion's tuners search, with all
+// processes that it started; 0 where it is not said.
+double view_first_call_processor_seconds(const struct verdict_view *view);
+
 // "no time: ...", of a candidate that passed and whose timing gave no result; NULL: it has a time, or was not timed.
 const char *view_no_time(const struct verdict_view *view);
 

@@ -1266,6 +1266,30 @@ def say_compiled(seconds, compiling):
         print(f"assay: torch.compile: {compiling:.3f} s, in a first call of {seconds:.3f} s", file=sys.stderr, flush=True)
 
 
+def processor_seconds():
+    """What this process has used of processors, and all that it has started, also what is still there and waits, as
+    Inductor's compilers do."""
+    own = os.times()
+    used, parents, tick = {}, {}, os.sysconf("SC_CLK_TCK")
+    for entry in os.listdir("/proc"):
+        with contextlib.suppress(OSError, ValueError, IndexError):  # none of a process, or of one that has ended
+            number = int(entry)
+            with open(f"/proc/{entry}/stat") as file:
+                numbers = file.read().rpartition(")")[2].split()
+            parents[number], used[number] = int(numbers[1]), sum(map(int, numbers[11:15])) / tick
+
+    def below(number):
+        children = [child for child, parent in parents.items() if parent == number]
+        return sum(used[child] + below(child) for child in children)
+    return own.user + own.system + own.children_user + own.children_system + below(os.getpid())
+
+
+def say_first_call(seconds, processors):
+    """For who compares tuners, which search in the first call."""
+    if "triton" in sys.modules or "torch._dynamo" in sys.modules:
+        print(f"assay: first call: {seconds:.3f} s, {processors:.3f} s of processors", file=sys.stderr, flush=True)
+
+
 class Recording:
     """The model of one workload, and how it is called."""
 
@@ -1304,10 +1328,12 @@ class Recording:
             self.ready()
             lift.library.assay_lift_look(i == WARM_UPS - 1)
             self.prepare()
-            start, compiling = time.perf_counter(), compiling_seconds()
+            start, compiling, used = time.perf_counter(), compiling_seconds(), processor_seconds() if i == 0 else 0
             results = results_of(self.call(), outputs)
             if i == 0:
-                say_compiled(time.perf_counter() - start, compiling_seconds() - compiling)
+                seconds = time.perf_counter() - start
+                say_compiled(seconds, compiling_seconds() - compiling)
+                say_first_call(seconds, processor_seconds() - used)
             if i > 0:  # as in the recording, so that kernels which copy are loaded and then inspected
                 for result, out in zip(results, outputs):
                     out.copy_(result)

@@ -24,6 +24,7 @@ expect 0 "^14.34 None$" curve text "round(c['seconds'], 2), c['best_ns']"
 # As they stand in terminals: Helion's search, with a generation of several lines, a wrong configuration and ten that only the last
 # line counts; Inductor's block behind TORCH_LOGS' prefix; Triton's line of before 3.4.
 expect 0 "30 trials read" "$assay" trials --read "$logs/helion.log" --run said --task c --workload d said
+expect 0 "30 tried, .*; 70.50 s, processors -, GPU -;" "$assay" trials said
 expect 0 "40.00 .*block_sizes.: .128, 32., .num_warps.: 8" "$assay" trials said
 expect 0 "^30 3 70.5 100000.0 \[\[40.0, 110000.0\], \[60.0, 100000.0\], \[60.0, 100000.0\]\]$" curve said \
   "c['tried'], c['timed'], c['seconds'], c['best_ns'], [[w['seconds'], next(p['time_ns'] for p in c['curve'] if p['seconds'] == w['seconds'])] for w in c['within']]"

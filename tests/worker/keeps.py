@@ -4,6 +4,7 @@ a new model in every call. And which errors may be the recording's own. The reco
 import contextlib
 import io
 import os
+import subprocess
 import sys
 import types
 
@@ -143,6 +144,24 @@ with contextlib.redirect_stderr(io.StringIO()) as said:
 assert said.getvalue() == "assay: torch.compile: 2.500 s, in a first call of 4.000 s\n", said.getvalue()
 sys.modules["torch._dynamo.utils"] = None
 assert worker.compiling_seconds() == 0
+
+# What the first call takes of processors, also by a process that is still there; said where there is a tuner.
+before = worker.processor_seconds()
+with subprocess.Popen([sys.executable, "-c", "import time\nwhile time.process_time() < 0.5: pass\nprint(flush=True)\ninput()"],
+                      stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+    child.stdout.readline()
+    waiting = worker.processor_seconds() - before
+    child.communicate(b"\n")
+reaped = worker.processor_seconds() - before
+assert 0.4 < waiting < 5 and 0.4 < reaped < 5, (waiting, reaped)
+loaded = {name: sys.modules.pop(name, None) for name in ("triton", "torch._dynamo")}
+with contextlib.redirect_stderr(io.StringIO()) as said:
+    worker.say_first_call(4, 12.25)
+    sys.modules["triton"] = None
+    worker.say_first_call(4, 12.25)
+assert said.getvalue() == "assay: first call: 4.000 s, 12.250 s of processors\n", said.getvalue()
+sys.modules.pop("triton")
+sys.modules.update({name: module for name, module in loaded.items() if module})
 
 # Normalisations in evaluation.
 for weights, kind, expected in ((["lin_weight"], lambda: Normalises().eval(), "assay: evaluation: norm\n"),
