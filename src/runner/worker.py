@@ -186,18 +186,38 @@ def make_model(module, workload):
     return model
 
 
+def states_of(model, names, inputs):
+    """The last inputs, by their names, where the model holds a tensor of each under that name and forward takes those before
+    them alone: in older forms of the suite a module made its first states itself, as attributes."""
+    import torch
+    for n in range(1, len(inputs)):
+        held = [getattr(model, name, None) for name in names[n:]]
+        alike = all(isinstance(h, torch.Tensor) and h.dim() == x.dim() for h, x in zip(held, inputs[n:]))
+        if alike and takes(model.forward, inputs[:n]):
+            return names[n:]
+    return []
+
+
 def caller(model, workload, inputs):
     """A function that calls the model with the task's inputs, or else with the numbers that the suite passes to its own
-    module, too (such as a factor, which is a constant in the task)."""
+    module, too (such as a factor, which is a constant in the task), or with the last inputs as its attributes; and the names of
+    these."""
     import torch
     numbers = eval(f"[{[*(workload['init'] or '').split(';'), ''][1]}]", {"__builtins__": {}})
     if takes(model.forward, inputs):
-        return model
+        return model, []
     if numbers and takes(model.forward, [*inputs, *numbers]):
-        return lambda *given: model(*given, *numbers)
+        return lambda *given: model(*given, *numbers), []
     if type(model).__call__ is not torch.nn.Module.__call__ or model._forward_pre_hooks:  # they may change what forward gets
-        return model
+        return model, []
     names = [i["name"] for i in workload["inputs"] if not i["static"]]
+    states = states_of(model, names, inputs)
+    if states:
+        def with_states(*given):
+            for name, state in zip(states, given[-len(states):]):
+                setattr(model, name, state)
+            return model(*given[:-len(states)])
+        return with_states, states
     raise Complaint(f"forward{inspect.signature(model.forward)} is called with the task's inputs, {', '.join(names)}: "
                     "let it take these", "ModelNew.forward")
 
@@ -440,6 +460,7 @@ class Model:
     def __init__(self, module, workload, device, recorded=False):
         self.module, self.workload, self.device, self.recorded = module, workload, device, recorded
         self.model = self.prepared = self.keeps = self.way = None
+        self.states = []  # attributes that are inputs
         self.first = None  # what the first call has kept: tensors with their names, and {name: numbers}
         self.file = worker_weights.File.of(module) if module else None
         self.anew = False  # every call begins with a new model
@@ -501,12 +522,12 @@ class Model:
 
     def call(self, arguments):
         if not self.way:
-            self.way = caller(self.model, self.workload, arguments)
+            self.way, self.states = caller(self.model, self.workload, arguments)
         return self.way(*arguments)
 
     def notice(self):
         """After the first call: whether it has kept something."""
-        names = set(self.keeps.names())
+        names = set(self.keeps.names()) - set(self.states)
         held = [h for h in worker_weights.held_by(self.model, self.module) if h.name in names]
         tensors, numbers = [(h.name, h.tensor.detach().clone()) for h in held], self.keeps.numbers()
         self.first = (tensors, numbers) if tensors or numbers else None
@@ -526,7 +547,7 @@ class Model:
             self.make(weights)
             self.renew(weights)
             results, tape = self.call(arguments), None
-        names = set(self.keeps.names())
+        names = set(self.keeps.names()) - set(self.states)
         kept = [h for h in worker_weights.held_by(self.model, self.module) if h.name in names]
         read = {name for name, numbers in self.keeps.numbers().items() if numbers != first_numbers.get(name)}
         self.keeps = None

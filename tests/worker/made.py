@@ -63,9 +63,26 @@ assert "cannot be made without arguments" in complaint(worker.make_model, file_w
 x, model = torch.zeros(2), Keywords(width=1)
 why = complaint(worker.caller, model, WORKLOAD, [x])
 assert why == "forward(x, more) is called with the task's inputs, x: let it take these", why
-assert worker.caller(model, dict(WORKLOAD, init="; 3.5"), [x])(x) is x
+assert worker.caller(model, dict(WORKLOAD, init="; 3.5"), [x])[0](x) is x
+class States(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.h0 = torch.zeros(1, 2)
+        self.register_buffer("c0", torch.zeros(1, 2))
+
+    def forward(self, x):
+        return x, self.h0, self.c0
+
+
+named = dict(WORKLOAD, inputs=[{"name": name, "static": False} for name in ("x", "h0", "c0")])
+given = [torch.ones(4), torch.ones(3, 4), torch.ones(3, 4)]
+call, states = worker.caller(States(), named, given)
+assert states == ["h0", "c0"] and [a is b for a, b in zip(call(*given), given)] == [True] * 3
+for other in ([torch.ones(4), torch.ones(3, 4), torch.ones(3)], given[:2] + [torch.ones(1, 1), torch.ones(1)]):  # other extents, more
+    names = [{"name": name, "static": False} for name in ("x", "h0", "c0", "d0")[:len(other)]]
+    assert "is called with the task's inputs, x, h0, c0" in complaint(worker.caller, States(), dict(WORKLOAD, inputs=names), other)
 model.register_forward_pre_hook(lambda module, given: (*given, 1))
-assert worker.caller(model, WORKLOAD, [x])(x) is x
+assert worker.caller(model, WORKLOAD, [x])[0](x) is x
 
 # Layers without sizes have those of the weights of their names.
 weights = {"gemm_weight": torch.ones(4, 3), "gemm_bias": torch.ones(4)}
