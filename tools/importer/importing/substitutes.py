@@ -217,11 +217,29 @@ METHODS = ("normal_", "uniform_", "bernoulli_", "random_", "exponential_", "cauc
            "bernoulli", "multinomial")
 
 
+def keep_plain():
+    """What torch.jit would make of a module or a function is itself: an export cannot call compiled methods. What it has read
+    from a file stays what it is."""
+    def itself(made, *_, **__):
+        return made
+
+    def unless_read(original):
+        @functools.wraps(original)
+        def substitute(made, *args, **kwargs):
+            return original(made, *args, **kwargs) if isinstance(made, torch.jit.ScriptModule) else made
+        return substitute
+    for name in ("script", "trace", "trace_module", "script_if_tracing", "script_method"):
+        setattr(torch.jit, name, itself)
+    for name in ("freeze", "optimize_for_inference"):
+        setattr(torch.jit, name, unless_read(getattr(torch.jit, name)))
+
+
 def install():
     if PHASE.installed:
         return
     PHASE.installed = True
     torch.distributions.Distribution.set_default_validate_args(False)  # they look at values, which a graph does not
+    keep_plain()
     torch.backends.mha.set_fastpath_enabled(False)  # the layers' own code, not a fused kernel that nobody can export
     F.dropout = dropout(F.dropout)
     for name in ("dropout1d", "dropout2d", "dropout3d"):
