@@ -94,7 +94,7 @@ def in_tf32(model):
         try:
             return part.allow_tf32
         except RuntimeError:  # it was set by its other name
-            return part.fp32_precision == "tf32"
+            return getattr(part, "fp32_precision", "") == "tf32"
     return [f"{name}.allow_tf32" for name, part in parts.items() if is_on(part)]
 
 
@@ -1289,18 +1289,17 @@ def say_compiled(seconds, compiling):
 
 def processor_seconds():
     """What this process has used of processors, and all that it has started, also what is still there and waits, as
-    Inductor's compilers do."""
+    Inductor's compilers do; that only where /proc can be read."""
     own = os.times()
     used, parents, tick = {}, {}, os.sysconf("SC_CLK_TCK")
-    for entry in os.listdir("/proc"):
-        with contextlib.suppress(OSError, ValueError, IndexError):  # none of a process, or of one that has ended
-            number = int(entry)
-            with open(f"/proc/{entry}/stat") as file:
+    with contextlib.suppress(Exception):
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{entry}/stat") as file:  # it may have ended
                 numbers = file.read().rpartition(")")[2].split()
-            parents[number], used[number] = int(numbers[1]), sum(map(int, numbers[11:15])) / tick
+                parents[int(entry)], used[int(entry)] = int(numbers[1]), sum(map(int, numbers[11:15])) / tick
 
     def below(number):
-        children = [child for child, parent in parents.items() if parent == number]
+        children = [child for child, parent in parents.items() if parent == number and child in used]
         return sum(used[child] + below(child) for child in children)
     return own.user + own.system + own.children_user + own.children_system + below(os.getpid())
 
