@@ -24,10 +24,10 @@ from loading import importer
 ASKED = {"affine_grid": ([], 1), "aspp": ([], 8), "blur_pool": ([], 3), "cbam": ([], 3), "complex_parts": (["--fixed-sizes"], 0), "contrastive_loss": ([], 3), "convnext_block": ([], 3),
          "cross_attention": ([], 3), "cut_places": ([], 2), "decomposed": ([], 2), "embedding_sum": ([], 5), "encoder_layer": ([], 2),
          "fpn_merge": ([], 8), "frozen_part": ([], 2), "gated_conv": ([], 2), "graph_layer": (["--eval"], 3), "gru_last": ([], 1),
-         "highway": ([], 2), "kept_bias": ([], 2), "lazy_parts": ([], 1), "linear_algebra": ([], 2), "inverted_residual": ([], 3), "losses": (["--fixed-sizes"], 0), "luma": ([], 2), "many_experts": ([], 1), "named_outputs": ([], 1), "neural_operator": (["--fixed-sizes"], 0),
+         "highway": ([], 2), "kept_bias": ([], 2), "lazy_parts": ([], 1), "linear_algebra": ([], 2), "loaded_part": ([], 1), "inverted_residual": ([], 3), "losses": (["--fixed-sizes"], 0), "luma": ([], 2), "many_experts": ([], 1), "named_outputs": ([], 1), "neural_operator": (["--fixed-sizes"], 0),
          "patch_merging": ([], 3), "pixel_shuffle": ([], 3), "pseudo_inverse": ([], 2), "recurrent": (["--fixed-sizes"], 0),
          "rescaled": ([], 1), "rescaled_1d": ([], 1), "scattered": (["--fixed-sizes"], 0), "singular_values": ([], 4),
-         "residual_bottleneck": ([], 3), "rope_attention": ([], 2), "routed_experts": ([], 2), "scripted_part": ([], 4), "separable_1d": ([], 1), "traced_part": ([], 2),
+         "residual_bottleneck": ([], 3), "rope_attention": ([], 2), "routed_experts": ([], 2), "scripted_part": ([], 4), "separable_1d": ([], 1), "traced_part": ([], 3),
          "soft_experts": ([], 3), "spectrum": ([], 1), "squeeze_excite": ([], 3), "swiglu": ([], 3), "temporal_block": ([], 2),
          "tensor_equations": ([], 1)}
 HAS = {"frozen_part": "stem_1_running_var"}  # what the task's text must have

@@ -1,4 +1,4 @@
-"""A part that torch.jit has traced, which has its parameters in tables of its own."""
+"""A part that torch.jit traces, by a keyword: it is the part itself here."""
 import torch
 from torch import nn
 
@@ -15,7 +15,7 @@ class Part(nn.Module):
 class Model(nn.Module):
     def __init__(self, width, classes):
         super().__init__()
-        self.part = torch.jit.trace(Part(width), torch.randn(4, width))
+        self.part = torch.jit.trace(func=Part(width), example_inputs=torch.randn(4, width))
         self.out = nn.Linear(width, classes)
 
     def forward(self, x):

@@ -10,6 +10,7 @@ They are exchanged once, before the user's file is run, and ask the phase what t
     "double"  the same masks; all else is PyTorch's own, in double precision
 """
 import functools
+import inspect
 import math
 
 import numpy
@@ -220,17 +221,15 @@ METHODS = ("normal_", "uniform_", "bernoulli_", "random_", "exponential_", "cauc
 def keep_plain():
     """What torch.jit would make of a module or a function is itself: an export cannot call compiled methods. What it has read
     from a file stays what it is."""
-    def itself(made, *_, **__):
-        return made
-
     def unless_read(original):
+        first = next(iter(inspect.signature(original).parameters))
+
         @functools.wraps(original)
-        def substitute(made, *args, **kwargs):
-            return original(made, *args, **kwargs) if isinstance(made, torch.jit.ScriptModule) else made
+        def substitute(*args, **kwargs):
+            made = args[0] if args else kwargs[first]
+            return original(*args, **kwargs) if isinstance(made, torch.jit.ScriptModule) else made
         return substitute
-    for name in ("script", "trace", "trace_module", "script_if_tracing", "script_method"):
-        setattr(torch.jit, name, itself)
-    for name in ("freeze", "optimize_for_inference"):
+    for name in ("script", "trace", "trace_module", "script_if_tracing", "script_method", "freeze", "optimize_for_inference"):
         setattr(torch.jit, name, unless_read(getattr(torch.jit, name)))
 
 
