@@ -232,6 +232,14 @@ static const struct form forms[] = {
     {.op = "GRU", .direction = "bidirectional", .activations = {"Sigmoid", "Softplus", "HardSigmoid", "Tanh"}},
 };
 
+// A function of the cell is tanh or the sigmoid, as all are where none is named.
+static bool errs_as_libraries(const struct form *f) {
+  bool any = !f->activations[0];
+  for (size_t i = 0; i < sizeof f->activations / sizeof f->activations[0] && f->activations[i]; i++)
+    any |= strcmp(f->activations[i], "Tanh") == 0 || strcmp(f->activations[i], "Sigmoid") == 0;
+  return any;
+}
+
 static void test_forms(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
@@ -257,7 +265,7 @@ static void test_forms(void **state) {
           continue;
         }
         double ratio, z = case_honest_z(&c, o, honest, &ratio);
-        if (z >= 6 || ratio > 2 * RECURRENT_LIBRARY_ULPS) // C's functions are right to an ulp
+        if (z >= 6 || ratio > (errs_as_libraries(f) ? 2 * RECURRENT_LIBRARY_ULPS : 20)) // C's are right to an ulp
           fail_msg("form %d, output %d: z %g, ratio %g", (int)i, o, z, ratio);
       }
     }
