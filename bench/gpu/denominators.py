@@ -285,13 +285,14 @@ class Judging:
 
 
 def verdicts_of(assay, store, run, folder):
-    """What the store has of the run, by Assay's own export."""
+    """The verdicts that the store has of the run, by Assay's own export, which has lines of trials and of peaks, too."""
     path = os.path.join(folder, "export.jsonl")
     done = subprocess.run([assay, "runs", "export", run, path, "--store", store], capture_output=True, text=True)
     if done.returncode != 0:
         return []
     with open(path, encoding="utf-8") as file:
-        return [json.loads(line) for line in list(file)[1:]]
+        lines = [json.loads(line) for line in list(file)[1:]]
+    return [line for line in lines if "reason" in line]
 
 
 def compiled(text):

@@ -11,8 +11,9 @@ that OUT.json lacks, and no more than have room in its memory (--memory GIB, tha
 two are timed at once on a GPU. Sizes that take little (see CHEAP) come first, a task's together, then those that take long.
 
 Where the host answers, as factorizations by LAPACK, a bench has processors of its own, a half, a quarter or an eighth of its
-GPU's part by the work, at least two (all of it with --each 1), and the least comes first. As long as there are benches that need the host little, those
-with work on it leave them a quarter of the processors, at least two, to share, and a third of the --each benches, at least one.
+GPU's part by the work, at least two (all of it with --each 1), and the least comes first. As long as there are benches that need
+the host little, those with work on it leave them a quarter of the processors, at least two, to share, and a third of the --each
+benches, at least one.
 What failed beside others, as by memory that they had, or got no time, is judged once more with one bench a GPU, at the end.
 
 --seconds (540) ends the call: after that no task is begun, and the sizes at hand have a minute. OUT.json is written
@@ -235,7 +236,9 @@ class Room(denominators.Memory):
 
     def wants(self, job, gpu):
         part = len(self.parts[gpu])
-        return part if job.alone or self.each == 1 else max(min(SHARED, part), part // (2 if job.work >= HALF else 4 if job.work >= QUARTER else 8))
+        if job.alone or self.each == 1:
+            return part
+        return max(min(SHARED, part), part // (2 if job.work >= HALF else 4 if job.work >= QUARTER else 8))
 
     def has_processors(self, job, gpu):
         """Those without work on the host share what is left, which is something as long as there are such."""

@@ -86,7 +86,8 @@ elif arguments[:2] == ["runs", "export"]:
     if not os.path.exists(path):
         sys.exit("there is no run")
     with open(arguments[3], "w") as out, open(path) as file:
-        out.write("{}\\n" + "".join(line for line in file if json.loads(line)["run"] == arguments[2]))
+        out.write("{}\\n" + "".join(line for line in file if json.loads(line)["run"] == arguments[2])
+                  + json.dumps({"peaks": "peaks.cuda", "machine": "a"}) + "\\n")
 else:
     sys.exit("what is " + arguments[0])
 ''' % sys.executable

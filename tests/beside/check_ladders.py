@@ -150,6 +150,9 @@ class Ladders(unittest.TestCase):
             taken.append(job)
         return taken
 
+    def test_one_bench_has_all_processors(self):
+        self.assertEqual([len(job.cpus) for job in self.begin_all(self.room([3e13], each=1))], [16])
+
     def test_processors(self):
         """Half of them, a quarter and an eighth; what is left is shared by what needs the host little, as long as such is there."""
         room = self.room([3e13, 2e12, 2e12, 0, 0, 0, (0, 200)])
