@@ -152,9 +152,8 @@ struct op_pytorch {
   op_pytorch_fn *write; // writes the expression, where it depends on attributes, shapes or constants
   const char *none;     // why there is no translation; `text` and `write` are NULL then
   enum op_pytorch_results results;
-  bool takes_numbers;  // in place of tensors of one element
-  const char *helper;  // Python that a module needs once before its class; NULL: nothing
-  const char *setting; // a line without which PyTorch computes it with less precision than fp32 has; NULL: nothing
+  bool takes_numbers; // in place of tensors of one element
+  const char *helper; // Python that a module needs once before its class; NULL: nothing
 };
 
 struct op_attr {

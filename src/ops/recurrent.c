@@ -513,24 +513,18 @@ static const struct op_attr gru_attrs_7[] = {GRU_ATTRS, {0}}, gru_attrs[] = {GRU
       .attrs = (ATTRS), .infer = PREFIX##_infer, .eval = PREFIX##_eval, .cost = PREFIX##_cost,                         \
       .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .stores_inside = true, .feeds_back = true
 
-// Measured (bench/gpu/recurrent.py), at 3/34. LSTM and GRU are as coarse, and judged so (RECURRENT_LIBRARY_ULPS); their
-// baselines are cuDNN's.
-#define NOT_BY_CUDNN "torch.backends.cudnn.enabled = False  # its recurrent networks with tanh keep 17 of 24 bits"
-
 static const struct op_def recurrent_rows[] = {
     {RECURRENT("RNN", 7, 6, 2, rnn_attrs_7, rnn),
      .pytorch = {.text = "torch.rnn_tanh",
                  .write = pytorch_recurrent,
                  .results = OP_PYTORCH_ALL,
-                 .helper = pytorch_recurrent_helper,
-                 .setting = NOT_BY_CUDNN},
+                 .helper = pytorch_recurrent_helper},
      .doc = "As in version 14, with the steps first: [steps, batch, input]."},
     {RECURRENT("RNN", 14, 6, 2, rnn_attrs, rnn),
      .pytorch = {.text = "torch.rnn_tanh",
                  .write = pytorch_recurrent,
                  .results = OP_PYTORCH_ALL,
-                 .helper = pytorch_recurrent_helper,
-                 .setting = NOT_BY_CUDNN},
+                 .helper = pytorch_recurrent_helper},
      .doc = "H = f(X W' + Wb + H R' + Rb) at every step, from inputs X, W, R, the bias (Wb, Rb), the sequences' "
             "lengths and the first H. Outputs: H of all steps, zero after a sequence's end, and the last H. "
             "Activations take the values of activation_alpha and activation_beta in turn; clip limits what goes into "

@@ -122,15 +122,6 @@ static void put_constants_read(struct constants *c) {
     }
 }
 
-// What the graph's first operator that asks for a setting asks for.
-static void put_operators_setting(const struct graph *g, struct buf *out) {
-  for (int i = 0; i < g->n_nodes; i++)
-    if (g->nodes[i].op->pytorch.setting) {
-      buf_printf(out, "%s\n", g->nodes[i].op->pytorch.setting);
-      return;
-    }
-}
-
 // Under the task's contract: sums of half precision in float, and tf32 where the contract is.
 static void put_settings(struct pytorch_module *m, bool search) {
   struct pytorch_writer *w = &m->w;
@@ -142,8 +133,6 @@ static void put_settings(struct pytorch_module *m, bool search) {
              "torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False\n"
              "torch.backends.cudnn.benchmark = %s\n",
              tf32, tf32, search ? "True  # the fastest algorithm, not the first" : "False");
-  if (strcmp(m->task->contract.name, "fp32") == 0)
-    put_operators_setting(w->g, w->out);
   buf_puts(w->out, "\n\n");
 }
 
