@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The denominators of KernelBench: eager PyTorch and torch.compile in two modes over its tasks, judged as plans and timed.
+"""The denominators of KernelBench: eager PyTorch and torch.compile in two modes over its tasks, judged and timed: as plans,
+and as processes where what they launch cannot be repeated ("mode" of a row).
 
 usage: denominators.py ASSAY OUT.json [--seconds S] [--stages MAKER:CONTRACT[:LEVEL],...] [--every N] [--gpus N]
                        [--each N] [--memory GIB] [--suite SUITE] [--workload NAME] [--device D] [--checks N] [--samples N]
@@ -209,7 +210,6 @@ class Judging:
         found = [o.assay, "bench", o.suite, "--from", path, "--run", f"{maker} {contract}", "--store", self.store,
                  "--workload", o.workload, "--device", o.device, "--no-probes", "--checks", o.checks, "--samples", o.samples,
                  "--budget", o.budget]
-        found += ["--mode", "plan"] if o.device == "cuda" else []
         found += ["--contract", contract] if contract != "fp32" else []
         return found + (["--again"] if job.alone else [])
 
@@ -355,7 +355,7 @@ class Results:
     def write(self):
         rows = sorted(self.rows.values(), key=lambda r: (list(BASELINES).index(r["maker"]), r["contract"], file_of(r["task"])))
         lines = ",\n".join(json.dumps([row.get(name) for name in COLUMNS]) for row in rows)
-        text = (f'{{"what": "PyTorch over KernelBench, judged as plans: bench/gpu/denominators.py",\n'
+        text = (f'{{"what": "PyTorch over KernelBench, judged and timed: bench/gpu/denominators.py",\n'
                 f'"calls": {json.dumps(self.calls, indent=1)},\n"columns": {json.dumps(COLUMNS)},\n"rows": [\n{lines}\n]}}\n')
         common.write_whole(self.path, text)
 

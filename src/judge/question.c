@@ -49,7 +49,7 @@ static enum assay_status measure_check(const struct task *t, const struct array 
   if (!status)
     status = oracle_infer(&t->check.flat, all, &arena, &shapes, &unknown);
   if (!status)
-    status = oracle_answer_bytes(&t->check.flat, shapes.values, &bytes, &unknown);
+    status = oracle_answer_bytes(&t->check.flat, shapes.values, NULL, &bytes, &unknown);
   if (!status)
     l->check_bytes = bytes.working;
   for (int i = 0; i < l->n_judged && !status; i++)
@@ -77,7 +77,7 @@ enum assay_status layout_make(const struct task *t, const struct workload *w, st
   if (!status)
     status = oracle_infer(task_oracle_graph(t), inputs, &l.arena, &shapes, err);
   if (!status)
-    status = oracle_answer_bytes(task_oracle_graph(t), shapes.values, &l.oracle, err);
+    status = oracle_answer_bytes(task_oracle_graph(t), shapes.values, &t->contract.arith, &l.oracle, err);
   if (!status)
     status = oracle_find_apart(task_oracle_graph(t), shapes.values, &t->contract.arith, &l.arena, &l.apart, err);
   if (!status)

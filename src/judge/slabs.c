@@ -26,7 +26,7 @@ static enum assay_status bytes_for(const struct task *t, const struct layout *l,
   if (!status)
     status = oracle_infer(task_oracle_graph(t), inputs, &arena, &shapes, err);
   if (!status)
-    status = oracle_answer_bytes(task_oracle_graph(t), shapes.values, &need, err);
+    status = oracle_answer_bytes(task_oracle_graph(t), shapes.values, &t->contract.arith, &need, err);
   if (!status)
     *bytes = 2 * need.answer + need.working;
   arena_release(&arena);

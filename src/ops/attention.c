@@ -423,8 +423,8 @@ static bool attention_contracted(const struct op_infer *c, int which, struct op_
 #define ATTENTION(version, inputs, attributes)                                                                         \
   .name = "Attention", .domain = "", .since = version, .min_in = 3, .max_in = inputs, .min_out = 1, .max_out = 4,      \
   .class = OP_CONTRACTION, .attrs = attributes, .infer = attention_infer, .eval = attention_eval,                      \
-  .cost = attention_cost, .contracted = attention_contracted, .errors = {OP_MAY_ROUND, OP_STEEP, OP_SUM_OF_MANY},      \
-  .stores_inside = true, .pytorch = {.write = pytorch_attention}
+  .cost = attention_cost, .contracted = attention_contracted, .factors = 3, .factors_inside = true,                    \
+  .errors = {OP_MAY_ROUND, OP_STEEP, OP_SUM_OF_MANY}, .stores_inside = true, .pytorch = {.write = pytorch_attention}
 
 static const struct op_def attention_rows[] = {
     {ATTENTION(23, 6, attention_attrs),

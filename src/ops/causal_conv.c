@@ -131,8 +131,8 @@ static const struct op_attr attrs[] = {{"activation", ATTR_STRING, false, "none"
 
 static const struct op_def rows[] = {
     {OP_ROW("CausalConvWithState", 27, 2, 4, 1, 2, OP_CONTRACTION), .attrs = attrs, .infer = causal_infer,
-     .eval = causal_eval, .cost = causal_cost, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
-     .pytorch = {.none = PYTORCH_NOT_WRITTEN},
+     .eval = causal_eval, .cost = causal_cost, .factors = 2, .factors_inside = true,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .pytorch = {.none = PYTORCH_NOT_WRITTEN},
      .doc =
          "Every channel (input 0: batch, channels, length) convolved with taps of its own (input 1), the last of which "
          "meets the present position; input 2 is a bias, input 3 what came before, or zeros. With activation silu or "

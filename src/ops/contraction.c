@@ -361,6 +361,7 @@ static const struct op_def contraction_rows[] = {
      .cost = matmul_cost,
      .apart = matmul_apart,
      .contracted = matmul_contracted,
+     .factors = 2,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.text = "torch.matmul($0, $1)"},
      .doc = "Matrix product over the last two dimensions, the others broadcast, as numpy.matmul.",
@@ -398,6 +399,7 @@ static const struct op_def contraction_rows[] = {
      .cost = gemm_cost,
      .apart = gemm_apart,
      .contracted = gemm_contracted,
+     .factors = 2,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.write = pytorch_gemm},
      .doc = "alpha * A' * B' + beta * C for matrices, where A' and B' are optionally transposed and C broadcasts.",
@@ -417,6 +419,7 @@ static const struct op_def contraction_rows[] = {
      .eval = einsum_eval,
      .cost = einsum_cost,
      .contracted = einsum_contracted,
+     .factors = OP_VARIADIC,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.text = "torch.einsum({equation}, $*)"},
      .doc = "Sums of products by Einstein's convention, as numpy.einsum, with ellipses, diagonals and any number of "

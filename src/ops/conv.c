@@ -200,6 +200,7 @@ static const struct op_def conv_rows[] = {
      .cost = conv_cost,
      .apart = op_apart_first,
      .contracted = conv_contracted,
+     .factors = 2,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.text = "conv", .write = pytorch_conv},
      .doc = "Convolution (without flipping the kernel) of [N, C, D1, ...] with weights [M, C / group, K1, ...], plus a "
@@ -223,6 +224,7 @@ static const struct op_def conv_rows[] = {
      .cost = conv_transpose_cost,
      .apart = op_apart_first,
      .contracted = conv_transpose_contracted,
+     .factors = 2,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.text = "conv_transpose", .write = pytorch_conv},
      .doc = "Transposed convolution of [N, C, D1, ...] with weights [C, M / group, K1, ...], plus a bias [M]: every "

@@ -103,7 +103,7 @@ static const char grouped_helper[] = "def grouped_matmul(x, w, ends):\n"
 
 static const struct op_def rows[] = {
     {OP_ROW_OF("ai.assay", "GroupedMatMul", 1, 3, 3, 1, 1, OP_CONTRACTION), .infer = grouped_infer,
-     .eval = grouped_eval, .cost = grouped_cost, .contracted = grouped_contracted,
+     .eval = grouped_eval, .cost = grouped_cost, .contracted = grouped_contracted, .factors = 2,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.text = "grouped_matmul($0, $1, $2)", .helper = grouped_helper},
      .doc =

@@ -177,8 +177,8 @@ static const struct op_attr attrs[] = {{"chunk_size", ATTR_INT, false, "64, a hi
 
 static const struct op_def rows[] = {
     {OP_ROW("LinearAttention", 27, 3, 6, 1, 2, OP_CONTRACTION), .attrs = attrs, .infer = linear_infer,
-     .eval = linear_eval, .cost = linear_cost, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
-     .pytorch = {.none = PYTORCH_NOT_WRITTEN},
+     .eval = linear_eval, .cost = linear_cost, .factors = 3, .factors_inside = true,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .pytorch = {.none = PYTORCH_NOT_WRITTEN},
      .doc = "For every head a state S, position by position: S = exp(decay) S in the gated rules; S = S + k v', with "
             "beta (v - S' k) in place of v in the delta rules; the result is scale S' q. Several query heads may share "
             "a key head. Input 3 is the state before, output 1 the state after.",

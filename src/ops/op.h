@@ -225,6 +225,10 @@ struct op_def {
   bool stores_inside;
   // What it makes goes into its next step through functions that bend: errors may grow from step to step (RNN).
   bool feeds_back;
+  // So many of its first inputs are factors of products, which tensor cores round (contracts with product_bits); 0: it
+  // is not said. factors_inside: it multiplies by what it makes of them, too (the weights of an attention).
+  int factors;
+  bool factors_inside;
   // A bit for each input whose elements are those of output 0, but for a factor and an addend (x + y, x / y).
   unsigned passes;
   bool multiplies; // x * y

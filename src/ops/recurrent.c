@@ -511,7 +511,8 @@ static const struct op_attr gru_attrs_7[] = {GRU_ATTRS, {0}}, gru_attrs[] = {GRU
 #define RECURRENT(NAME, SINCE, INPUTS, OUTPUTS, ATTRS, PREFIX)                                                         \
   OP_ROW(NAME, SINCE, 3, INPUTS, 0, OUTPUTS, OP_SCAN),                                                                 \
       .attrs = (ATTRS), .infer = PREFIX##_infer, .eval = PREFIX##_eval, .cost = PREFIX##_cost,                         \
-      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .stores_inside = true, .feeds_back = true
+      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .stores_inside = true, .feeds_back = true, .factors = 3,    \
+      .factors_inside = true
 
 static const struct op_def recurrent_rows[] = {
     {RECURRENT("RNN", 7, 6, 2, rnn_attrs_7, rnn),

@@ -9,14 +9,19 @@
 // Rounding before an operator that only picks or moves values is rounding after it, so there is no boundary before
 // those. And there is none where values are on the type's grid anyway: inputs, constants, and what is moved from them.
 //
+// Factors of products that tensor cores round (TF32) are rounded where a node reads them, too, inputs and constants as
+// well: run_is_factor.
+//
 // Some operators are several for PyTorch, and have boundaries inside (op_def.stores_inside): arith_stores_inside.
+#include <float.h>
+
 #include "base/alloc.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "oracle/run.h"
 
 // Streams of a pass's key, apart from those of nodes.
-static const uint64_t STORE_VALUES = 0x73746f7265u, STORE_PLACES = 0x706c61636573u;
+static const uint64_t STORE_VALUES = 0x73746f7265u, STORE_PLACES = 0x706c61636573u, FACTORS = 0x666163746f7273u;
 
 enum { GRAIN = 1 << 14 };
 
@@ -130,24 +135,45 @@ struct arith run_storing(const struct arith *a, int v) {
   return arith_storing(a, noise_derive(noise_derive(a->key, STORE_VALUES), (uint64_t)v));
 }
 
+bool run_is_factor(const struct graph *g, const struct arith *a, int node, int k, enum dtype dtype) {
+  return !a->exact && a->product_bits < 53 && k < g->nodes[node].op->factors && dtype == DTYPE_FLOAT;
+}
+
+// Beyond the largest number of these bits there is no infinity: what overflows are products.
+struct arith run_rounding_factor(const struct arith *a, int v) {
+  return (struct arith){.bits = a->product_bits,
+                        .min_exponent = a->min_exponent,
+                        .max = DBL_MAX,
+                        .key = noise_derive(noise_derive(a->key, FACTORS), (uint64_t)v)};
+}
+
+struct arith run_without_factors(const struct graph *g, const struct arith *a, int node) {
+  const struct op_def *op = g->nodes[node].op;
+  struct arith without = *a;
+  if (op->factors > 0 && !op->factors_inside)
+    without.product_bits = 53;
+  return without;
+}
+
 struct storing {
   struct arith arith;
   const double *from;
   double *to;
+  int64_t first;
 };
 
 static void store_range(void *arg, int64_t begin, int64_t end) {
   const struct storing *s = arg;
   for (int64_t i = begin; i < end; i++)
-    s->to[i] = arith_store(&s->arith, (uint64_t)i, s->from[i]);
+    s->to[i] = arith_store(&s->arith, (uint64_t)(s->first + i), s->from[i]);
 }
 
-enum assay_status run_store(const struct array *from, const struct arith *a, int v, int threads, struct array *to,
-                            struct assay_error *err) {
+enum assay_status run_store(const struct array *from, const struct arith *rounding, int64_t first, int threads,
+                            struct array *to, struct assay_error *err) {
   enum assay_status status = array_create(from->dtype, &from->shape, to, err);
   if (status)
     return status;
-  struct storing s = {.arith = run_storing(a, v), .from = from->f64, .to = to->f64};
+  struct storing s = {.arith = *rounding, .from = from->f64, .to = to->f64, .first = first};
   parallel_for(threads, shape_count(&from->shape), GRAIN, store_range, &s);
   return ASSAY_OK;
 }

@@ -103,19 +103,33 @@ static enum assay_status find_starts(struct pass *p, int index, struct op_eval *
   return status;
 }
 
-// Rounds what the node reads rounded. release_stored afterwards, also where this fails.
-static enum assay_status store_inputs(struct pass *p, int index, struct assay_error *err) {
+// How many elements of value v are before those of the batch's members that are evaluated.
+static int64_t first_of(const struct pass *p, int v) {
+  const struct arith_part *part = p->r->arith.part;
+  const struct shape *shape = &p->values[v].shape;
+  return part && part->apart[v] ? part->first * shape_span(shape, 1, shape->rank) : 0;
+}
+
+// Rounds what the node reads rounded; factors: those of its products, too. release_stored afterwards, also where this
+// fails.
+static enum assay_status store_inputs(struct pass *p, int index, bool factors, struct assay_error *err) {
   const struct oracle_request *r = p->r;
-  const struct node *n = &r->graph->nodes[index];
+  const struct graph *g = r->graph;
+  const struct node *n = &g->nodes[index];
   enum assay_status status = ASSAY_OK;
   for (int k = 0; k < n->n_inputs && !status; k++) {
     int v = n->inputs[k], same = 0;
-    if (!run_is_boundary(r->graph, p->steady, index, v) || !run_rounds_at(&r->arith, index, v, p->values[v].dtype))
+    if (v < 0)
+      continue;
+    const enum dtype dtype = p->values[v].dtype;
+    const bool factor = factors && run_is_factor(g, &r->arith, index, k, dtype);
+    if (!factor && (!run_is_boundary(g, p->steady, index, v) || !run_rounds_at(&r->arith, index, v, dtype)))
       continue;
     while (n->inputs[same] != v)
       same++;
+    const struct arith rounding = factor ? run_rounding_factor(&r->arith, v) : run_storing(&r->arith, v);
     if (same == k)
-      status = run_store(&p->values[v], &r->arith, v, r->threads, &p->io.stored[k], err);
+      status = run_store(&p->values[v], &rounding, first_of(p, v), r->threads, &p->io.stored[k], err);
     p->io.in[k] = &p->io.stored[same];
   }
   return status;
@@ -182,10 +196,12 @@ static enum assay_status run_node(struct pass *p, int index, struct assay_error 
     run_set_nested(g, index, p->values, p->r->products, &c.nested);
   if (!c.arith.exact)
     status = find_starts(p, index, &c, err);
-  if (!status && !run_is_exact(g, index))
-    status = store_inputs(p, index, err);
   if (p->r->sigma && index == p->r->sigma_node)
     c.sigma = p->r->sigma;
+  if (!status && !run_is_exact(g, index))
+    status = store_inputs(p, index, !c.sigma, err);
+  if (!c.arith.exact && !c.sigma)
+    c.arith = run_without_factors(g, &c.arith, index);
   if (!status)
     status = n->op->eval(&c, err);
   release_stored(p, n);
@@ -237,9 +253,20 @@ static int64_t factor_bytes(const struct node *n, const struct array *values) {
              : run_factor_bytes(n, &values[n->inputs[0]].shape, right ? &values[n->inputs[1]].shape : NULL);
 }
 
+// Of the copies that store_inputs makes of factors.
+static int64_t rounded_bytes(const struct graph *g, const struct arith *contract, int index,
+                             const struct array *values) {
+  const struct node *n = &g->nodes[index];
+  int64_t bytes = 0;
+  for (int k = 0; k < n->n_inputs; k++)
+    if (n->inputs[k] >= 0 && run_is_factor(g, contract, index, k, values[n->inputs[k]].dtype))
+      bytes += VALUE_BYTES * shape_count(&values[n->inputs[k]].shape);
+  return bytes;
+}
+
 // Walks the graph as a pass does: what a node needs is taken when it runs and dropped after its last use.
-enum assay_status oracle_answer_bytes(const struct graph *g, const struct array *values, struct oracle_bytes *out,
-                                      struct assay_error *err) {
+enum assay_status oracle_answer_bytes(const struct graph *g, const struct array *values, const struct arith *contract,
+                                      struct oracle_bytes *out, struct assay_error *err) {
   struct arena arena = {0};
   struct oracle_bytes b = {0};
   int64_t live = 0, most = 0;
@@ -250,6 +277,7 @@ enum assay_status oracle_answer_bytes(const struct graph *g, const struct array 
     return error_nomem(err, "the oracle's need of memory");
   }
   find_last_uses(g, last_use);
+  const bool rounds = contract && run_closed_form_node(g) < 0;
   for (int i = 0; i < g->n_nodes; i++) {
     const struct node *n = &g->nodes[i];
     for (int k = 0; k < n->n_inputs + n->n_outputs; k++) {
@@ -259,7 +287,7 @@ enum assay_status oracle_answer_bytes(const struct graph *g, const struct array 
       owned[v] = true;
       live += VALUE_BYTES * shape_count(&values[v].shape);
     }
-    const int64_t at_work = live + factor_bytes(n, values);
+    const int64_t at_work = live + factor_bytes(n, values) + (rounds ? rounded_bytes(g, contract, i, values) : 0);
     most = at_work > most ? at_work : most;
     int kept[RUN_KEPT], n_kept = run_find_kept(g, i, kept);
     for (int k = 0; k < n->n_inputs + n->n_outputs + n_kept; k++) {

@@ -67,13 +67,14 @@ enum assay_status oracle_moments(const struct graph *g, const struct array *valu
                                  int64_t *moments, struct assay_error *err);
 
 // The memory that oracle_answer_make takes on the host: `answer` stays until it is released, `working` is needed
-// besides while it works (inputs, the intermediates that live at once, and what factorizations work in; what other
-// operators take for themselves comes on top). `values`: all shapes, as of oracle_infer.
+// besides while it works (inputs, the intermediates that live at once, factors of products that the contract rounds,
+// and what factorizations work in; what other operators take for themselves comes on top). `values`: all shapes, as of
+// oracle_infer. contract: NULL where nothing is rounded.
 struct oracle_bytes {
   int64_t answer, working;
 };
-enum assay_status oracle_answer_bytes(const struct graph *g, const struct array *values, struct oracle_bytes *out,
-                                      struct assay_error *err);
+enum assay_status oracle_answer_bytes(const struct graph *g, const struct array *values, const struct arith *contract,
+                                      struct oracle_bytes *out, struct assay_error *err);
 
 struct arith arith_exact(void);
 // The truth under a contract: exact, and a cast to the contract's storage type is no more than one of the places where

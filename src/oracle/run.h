@@ -92,9 +92,23 @@ bool run_rounds_at(const struct arith *a, int node, int v, enum dtype dtype);
 // overflows to NaN.
 struct arith run_storing(const struct arith *a, int v);
 
-// A rounded copy (array_release).
-enum assay_status run_store(const struct array *from, const struct arith *a, int v, int threads, struct array *to,
-                            struct assay_error *err);
+// A copy, rounded by run_storing or run_rounding_factor (array_release). first: how many elements of a batch of which
+// these are some are before them.
+enum assay_status run_store(const struct array *from, const struct arith *rounding, int64_t first, int threads,
+                            struct array *to, struct assay_error *err);
+
+// Whether `node` reads its input k, of this type, as a factor that tensor cores may round (arith.product_bits): then a
+// pass rounds each element at random to one of its two neighbours of so many bits, the same for every product and every
+// node that it goes into. Errors of a weight are the same at all positions of a convolution, and so its sum over many
+// positions errs as much as one of them: what a tensor core multiplies are numbers, not products with an error of
+// their own. (Drawn for each sum instead, the errors of 3/18's weights were averaged over 169 positions, and PyTorch's
+// TF32 was refused.)
+bool run_is_factor(const struct graph *g, const struct arith *a, int node, int k, enum dtype dtype);
+// How, value v.
+struct arith run_rounding_factor(const struct arith *a, int v);
+// The contract of a node whose factors are rounded so: its products have no such error of their own, but for those
+// that an operator makes of what it made itself.
+struct arith run_without_factors(const struct graph *g, const struct arith *a, int node);
 
 // The contract passes that a scale is made of.
 //

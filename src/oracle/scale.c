@@ -402,13 +402,13 @@ static void eval_range(void *arg, int64_t begin, int64_t end) {
 }
 
 // What a pass takes at most.
-static int64_t bytes_of_pass(const struct graph *g, const struct array *inputs) {
+static int64_t bytes_of_pass(const struct graph *g, const struct array *inputs, const struct arith *contract) {
   struct arena arena = {0};
   struct graph_shapes shapes;
   struct oracle_bytes bytes;
   struct assay_error ignored = {0};
   const bool known = oracle_infer(g, inputs, &arena, &shapes, &ignored) == ASSAY_OK &&
-                     oracle_answer_bytes(g, shapes.values, &bytes, &ignored) == ASSAY_OK;
+                     oracle_answer_bytes(g, shapes.values, contract, &bytes, &ignored) == ASSAY_OK;
   arena_release(&arena);
   return known ? bytes.working + bytes.answer : INT64_MAX;
 }
@@ -421,12 +421,12 @@ static bool factorizes(const struct graph *g) {
 }
 
 // How many passes run at once: no more than a part of the memory that is free has room for.
-static int passes_at_once(const struct oracle_request *r, int n) {
+static int passes_at_once(const struct oracle_request *r, const struct arith *contract, int n) {
   enum { PART = 4 };
   int64_t total, most = r->threads < n ? r->threads : n;
   if (most <= 1 || !factorizes(r->graph))
     return 1;
-  const int64_t each = bytes_of_pass(r->graph, r->inputs);
+  const int64_t each = bytes_of_pass(r->graph, r->inputs, contract);
   const int64_t room = memory_available("", &total) / PART / (each > 0 ? each : 1); // 0: all tensors are empty
   return (int)(room < 1 ? 1 : room < most ? room : most);
 }
@@ -435,7 +435,7 @@ static int passes_at_once(const struct oracle_request *r, int n) {
 static enum assay_status add_passes(const struct oracle_request *r, const struct arith *contract,
                                     const struct run_passes *passes, struct oracle_answer *a, bool *overflows,
                                     struct assay_error *err) {
-  const int most = passes_at_once(r, passes->n), n_outputs = r->graph->n_outputs;
+  const int most = passes_at_once(r, contract, passes->n), n_outputs = r->graph->n_outputs;
   struct passes_at_once p = {.r = r};
   struct run_pass *kinds = base_calloc((size_t)most, sizeof *kinds);
   p.kinds = kinds;
@@ -663,7 +663,7 @@ static enum assay_status answer_sampled(const struct graph *g, const struct arra
   if (!status && n > 0)
     r.memos = run_memos_make(g); // without memory for it passes share nothing
   if (r.memos && factorizes(g))
-    r.pass_bytes = bytes_of_pass(g, inputs);
+    r.pass_bytes = bytes_of_pass(g, inputs, &contract);
   if (!status)
     status = oracle_eval(&r, a->y, err);
   for (int i = 0; i < g->n_outputs && !status; i++)

@@ -16,8 +16,11 @@ static const struct device_code program = {
 
 enum { SHARE = 4 }; // of the free memory, that one node's values may take
 
-static bool contracts_steady(const struct node *n, const bool *steady) {
-  return n->op->class == OP_CONTRACTION && n->n_outputs == 1 && n->outputs[0] >= 0 && run_is_steady(n, steady);
+// Not where passes round its factors: its results have errors in common then.
+static bool contracts_steady(const struct arith *contract, const struct node *n, const bool *steady) {
+  const bool rounds_factors = contract->product_bits < 53 && n->op->factors > 0;
+  return n->op->class == OP_CONTRACTION && n->n_outputs == 1 && n->outputs[0] >= 0 && !rounds_factors &&
+         run_is_steady(n, steady);
 }
 
 enum assay_status gpu_cache_init(struct gpu_cache *cache, struct compute *c, const struct graph *g,
@@ -35,7 +38,7 @@ enum assay_status gpu_cache_init(struct gpu_cache *cache, struct compute *c, con
   if (!status)
     run_find_steady(g, steady);
   for (int i = 0; !status && i < g->n_nodes; i++) {
-    cache->wanted[i] = !run_is_exact(g, i) && contracts_steady(&g->nodes[i], steady);
+    cache->wanted[i] = !run_is_exact(g, i) && contracts_steady(contract, &g->nodes[i], steady);
     cache->remembers[i] = !run_is_exact(g, i) && run_is_steady(&g->nodes[i], steady);
   }
   cache->steady = !status;

@@ -223,19 +223,24 @@ static enum assay_status find_starts(struct pass *p, int index, struct gpu_eval 
 }
 
 // As store_inputs of oracle/eval.c.
-static enum assay_status store_inputs(struct pass *p, int index, const struct arith *arith, struct assay_error *err) {
+static enum assay_status store_inputs(struct pass *p, int index, const struct arith *arith, bool factors,
+                                      struct assay_error *err) {
   const struct graph *g = p->r->graph;
   const struct node *n = &g->nodes[index];
   enum assay_status status = ASSAY_OK;
   for (int k = 0; k < n->n_inputs && !status; k++) {
     int v = n->inputs[k], same = 0;
-    if (!run_is_boundary(g, p->steady, index, v) || !run_rounds_at(arith, index, v, p->values[v].dtype))
+    if (v < 0)
+      continue;
+    const enum dtype dtype = p->values[v].dtype;
+    const bool factor = factors && run_is_factor(g, arith, index, k, dtype);
+    if (!factor && (!run_is_boundary(g, p->steady, index, v) || !run_rounds_at(arith, index, v, dtype)))
       continue;
     while (n->inputs[same] != v)
       same++;
-    struct arith storing = run_storing(arith, v);
+    const struct arith rounding = factor ? run_rounding_factor(arith, v) : run_storing(arith, v);
     if (same == k)
-      status = gpu_array_round(p->r->compute, &p->values[v], &storing, &p->stored[k], err);
+      status = gpu_array_round(p->r->compute, &p->values[v], &rounding, &p->stored[k], err);
     p->in[k] = &p->stored[same];
   }
   return status;
@@ -280,7 +285,9 @@ static enum assay_status run_on_device(struct pass *p, int index, const struct a
     set_nested(p, index, &c);
   enum assay_status status = arith->exact ? ASSAY_OK : find_starts(p, index, &c, err);
   if (!status)
-    status = store_inputs(p, index, arith, err);
+    status = store_inputs(p, index, arith, !sigma, err);
+  if (!arith->exact && !sigma)
+    c.arith = run_without_factors(p->r->graph, &c.arith, index);
   if (!status)
     status = eval(&c, err);
   *has_sigma = c.has_sigma;

@@ -32,10 +32,12 @@ static void need(enum assay_status status, const struct assay_error *err) {
 }
 
 // The task's small workload with a longer batch; false: there is none, or a larger one than this test has time for.
-static bool begin(struct trial *c, const char *path) {
+// contract: NULL for its own.
+static bool begin(struct trial *c, const char *path, const char *contract) {
   struct assay_error err = {0};
   memset(c, 0, sizeof *c);
   need(task_read(path, false, &c->t, &err), &err);
+  assert_true(!contract || contract_by_name(contract, &c->t.contract));
   assay_judge_defaults(&c->o);
   c->o.threads = 2;
   c->o.timing = false;
@@ -146,11 +148,11 @@ static void spoil(struct trial *c) {
 }
 
 // Returns whether slabs were possible.
-static bool check_task(const char *path) {
+static bool check_task(const char *path, const char *contract) {
   struct trial c;
   struct assay_error err = {0};
   int64_t least = 0;
-  if (begin(&c, path))
+  if (begin(&c, path, contract))
     need(slabs_least_bytes(&c.t, &c.l, &c.o, &least, &err), &err);
   if (least > 0) // the limit that a machine with no more memory would give
     need(slabs_choose(&c.t, &c.l, &c.o, least, &err), &err);
@@ -179,44 +181,47 @@ static void check_suite(const char *suite) {
   int n, sliced = 0;
   need(task_list(ASSAY_SOURCE_DIR "/tasks", suite, &paths, &n, &err), &err);
   for (int i = 0; i < n; i++)
-    sliced += check_task(paths[i]);
+    sliced += check_task(paths[i], NULL);
   task_list_release(paths, n);
   print_message("%d of %d tasks of %s in slabs\n", sliced, n, suite);
 }
 
-// One or two of each kind of operator that keeps members apart; all tasks of a suite: build/test_slabs kernelbench/1.
-static void test_each_kind(void **state) {
-  static const char *const tasks[] = {"1/3",  "1/19", "1/23", "1/35", "1/36", "1/39", "1/46",
-                                      "1/51", "1/57", "1/76", "1/89", "1/97", "1/9"};
-  (void)state;
-  for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
+static void check_tasks(const char *const *tasks, size_t n, const char *contract, bool want) {
+  for (size_t i = 0; i < n; i++) {
     struct assay_error err = {0};
     char name[64], *path;
     snprintf(name, sizeof name, "kernelbench/%s", tasks[i]);
     need(task_find(ASSAY_SOURCE_DIR "/tasks", name, &path, &err), &err);
-    if (!check_task(path))
-      fail_msg("%s: not in slabs", tasks[i]);
+    if (check_task(path, contract) != want)
+      fail_msg("%s: %s", tasks[i], want ? "not in slabs" : "it mixes its batch");
     base_free(path);
   }
+}
+#define TASKS(...) (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
+
+// One or two of each kind of operator that keeps members apart; all tasks of a suite: build/test_slabs kernelbench/1.
+static void test_each_kind(void **state) {
+  (void)state;
+  check_tasks(
+      TASKS("1/3", "1/19", "1/23", "1/35", "1/36", "1/39", "1/46", "1/51", "1/57", "1/76", "1/89", "1/97", "1/9"), NULL,
+      true);
+}
+
+// Passes round the factors of products, each member's as among all.
+static void test_tensor_cores(void **state) {
+  (void)state;
+  check_tasks(TASKS("2/1", "2/12"), "tf32", true);
 }
 
 // A sum over the batch, and one that goes into every member.
 static void test_mixed(void **state) {
   (void)state;
-  static const char *const tasks[] = {"1/33", "1/94", "1/96", "1/100"};
-  for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
-    struct assay_error err = {0};
-    char name[64], *path;
-    snprintf(name, sizeof name, "kernelbench/%s", tasks[i]);
-    need(task_find(ASSAY_SOURCE_DIR "/tasks", name, &path, &err), &err);
-    if (check_task(path))
-      fail_msg("%s mixes its batch", tasks[i]);
-    base_free(path);
-  }
+  check_tasks(TASKS("1/33", "1/94", "1/96", "1/100"), NULL, false);
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_kind), cmocka_unit_test(test_mixed)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_kind), cmocka_unit_test(test_tensor_cores),
+                                     cmocka_unit_test(test_mixed)};
   for (int i = 1; i < argc; i++)
     check_suite(argv[i]);
   return argc > 1 ? 0 : cmocka_run_group_tests(tests, NULL, NULL);
