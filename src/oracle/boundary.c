@@ -10,7 +10,7 @@
 // those. And there is none where values are on the type's grid anyway: inputs, constants, and what is moved from them.
 //
 // Factors of products that tensor cores round (TF32) are rounded where a node reads them, too, inputs and constants as
-// well: run_is_factor.
+// well: run_rounds_factors.
 //
 // Some operators are several for PyTorch, and have boundaries inside (op_def.stores_inside): arith_stores_inside.
 #include <float.h>
@@ -135,8 +135,30 @@ struct arith run_storing(const struct arith *a, int v) {
   return arith_storing(a, noise_derive(noise_derive(a->key, STORE_VALUES), (uint64_t)v));
 }
 
-bool run_is_factor(const struct graph *g, const struct arith *a, int node, int k, enum dtype dtype) {
-  return !a->exact && a->product_bits < 53 && k < g->nodes[node].op->factors && dtype == DTYPE_FLOAT;
+void run_find_summed(const struct graph *g, bool *summed) {
+  for (int v = 0; v < g->n_values; v++)
+    summed[v] = false;
+  for (int i = g->n_nodes - 1; i >= 0; i--) {
+    const struct node *n = &g->nodes[i];
+    bool sums = n->op->errors.sum == OP_SUM_OF_MANY;
+    for (int k = 0; k < n->n_outputs; k++)
+      sums = sums || (n->outputs[k] >= 0 && summed[n->outputs[k]]);
+    for (int k = 0; k < n->n_inputs && sums; k++)
+      if (n->inputs[k] >= 0)
+        summed[n->inputs[k]] = true;
+  }
+}
+
+bool run_rounds_factors(const struct graph *g, const struct arith *a, const bool *summed, int node) {
+  const struct node *n = &g->nodes[node];
+  bool rounds = n->op->factors_inside;
+  for (int k = 0; k < n->n_outputs; k++)
+    rounds = rounds || (n->outputs[k] >= 0 && summed[n->outputs[k]]);
+  return rounds && n->op->factors > 0 && !a->exact && a->product_bits < 53 && !run_is_exact(g, node);
+}
+
+bool run_is_factor(const struct graph *g, int node, int k, enum dtype dtype) {
+  return k < g->nodes[node].op->factors && dtype == DTYPE_FLOAT;
 }
 
 // Beyond the largest number of these bits there is no infinity: what overflows are products.
@@ -150,7 +172,7 @@ struct arith run_rounding_factor(const struct arith *a, int v) {
 struct arith run_without_factors(const struct graph *g, const struct arith *a, int node) {
   const struct op_def *op = g->nodes[node].op;
   struct arith without = *a;
-  if (op->factors > 0 && !op->factors_inside)
+  if (!op->factors_inside)
     without.product_bits = 53;
   return without;
 }

@@ -26,6 +26,7 @@ struct pass {
   int *last_use; // node after which the value is not needed; n_nodes for outputs
   bool *owned;   // we allocated bits
   bool *steady;  // the value is the same in every pass
+  bool *summed;  // as of run_find_summed
   struct node_io io;
 };
 
@@ -54,9 +55,11 @@ static enum assay_status pass_init(struct pass *p, const struct oracle_request *
   p->last_use = arena_calloc(&p->arena, (size_t)g->n_values + 1, sizeof *p->last_use);
   p->owned = arena_calloc(&p->arena, (size_t)g->n_values + 1, sizeof *p->owned);
   p->steady = arena_calloc(&p->arena, (size_t)g->n_values + 1, sizeof *p->steady);
-  if (!p->values || !p->last_use || !p->owned || !p->steady)
+  p->summed = arena_calloc(&p->arena, (size_t)g->n_values + 1, sizeof *p->summed);
+  if (!p->values || !p->last_use || !p->owned || !p->steady || !p->summed)
     return error_nomem(err, "an evaluation");
   run_find_steady(g, p->steady);
+  run_find_summed(g, p->summed);
   find_last_uses(g, p->last_use);
   for (int i = 0; i < g->n_inputs; i++)
     p->values[g->inputs[i]] = r->inputs[i];
@@ -122,7 +125,7 @@ static enum assay_status store_inputs(struct pass *p, int index, bool factors, s
     if (v < 0)
       continue;
     const enum dtype dtype = p->values[v].dtype;
-    const bool factor = factors && run_is_factor(g, &r->arith, index, k, dtype);
+    const bool factor = factors && run_is_factor(g, index, k, dtype);
     if (!factor && (!run_is_boundary(g, p->steady, index, v) || !run_rounds_at(&r->arith, index, v, dtype)))
       continue;
     while (n->inputs[same] != v)
@@ -198,9 +201,10 @@ static enum assay_status run_node(struct pass *p, int index, struct assay_error 
     status = find_starts(p, index, &c, err);
   if (p->r->sigma && index == p->r->sigma_node)
     c.sigma = p->r->sigma;
+  const bool factors = !c.sigma && run_rounds_factors(g, &c.arith, p->summed, index);
   if (!status && !run_is_exact(g, index))
-    status = store_inputs(p, index, !c.sigma, err);
-  if (!c.arith.exact && !c.sigma)
+    status = store_inputs(p, index, factors, err);
+  if (factors)
     c.arith = run_without_factors(g, &c.arith, index);
   if (!status)
     status = n->op->eval(&c, err);
@@ -254,12 +258,11 @@ static int64_t factor_bytes(const struct node *n, const struct array *values) {
 }
 
 // Of the copies that store_inputs makes of factors.
-static int64_t rounded_bytes(const struct graph *g, const struct arith *contract, int index,
-                             const struct array *values) {
+static int64_t rounded_bytes(const struct graph *g, int index, const struct array *values) {
   const struct node *n = &g->nodes[index];
   int64_t bytes = 0;
   for (int k = 0; k < n->n_inputs; k++)
-    if (n->inputs[k] >= 0 && run_is_factor(g, contract, index, k, values[n->inputs[k]].dtype))
+    if (n->inputs[k] >= 0 && run_is_factor(g, index, k, values[n->inputs[k]].dtype))
       bytes += VALUE_BYTES * shape_count(&values[n->inputs[k]].shape);
   return bytes;
 }
@@ -272,12 +275,13 @@ enum assay_status oracle_answer_bytes(const struct graph *g, const struct array 
   int64_t live = 0, most = 0;
   int *last_use = arena_calloc(&arena, (size_t)g->n_values + 1, sizeof *last_use);
   bool *owned = arena_calloc(&arena, (size_t)g->n_values + 1, sizeof *owned);
-  if (!last_use || !owned) {
+  bool *summed = arena_calloc(&arena, (size_t)g->n_values + 1, sizeof *summed);
+  if (!last_use || !owned || !summed) {
     arena_release(&arena);
     return error_nomem(err, "the oracle's need of memory");
   }
   find_last_uses(g, last_use);
-  const bool rounds = contract && run_closed_form_node(g) < 0;
+  run_find_summed(g, summed);
   for (int i = 0; i < g->n_nodes; i++) {
     const struct node *n = &g->nodes[i];
     for (int k = 0; k < n->n_inputs + n->n_outputs; k++) {
@@ -287,7 +291,8 @@ enum assay_status oracle_answer_bytes(const struct graph *g, const struct array 
       owned[v] = true;
       live += VALUE_BYTES * shape_count(&values[v].shape);
     }
-    const int64_t at_work = live + factor_bytes(n, values) + (rounds ? rounded_bytes(g, contract, i, values) : 0);
+    const bool rounds = contract && run_rounds_factors(g, contract, summed, i);
+    const int64_t at_work = live + factor_bytes(n, values) + (rounds ? rounded_bytes(g, i, values) : 0);
     most = at_work > most ? at_work : most;
     int kept[RUN_KEPT], n_kept = run_find_kept(g, i, kept);
     for (int k = 0; k < n->n_inputs + n->n_outputs + n_kept; k++) {

@@ -97,17 +97,22 @@ struct arith run_storing(const struct arith *a, int v);
 enum assay_status run_store(const struct array *from, const struct arith *rounding, int64_t first, int threads,
                             struct array *to, struct assay_error *err);
 
-// Whether `node` reads its input k, of this type, as a factor that tensor cores may round (arith.product_bits): then a
-// pass rounds each element at random to one of its two neighbours of so many bits, the same for every product and every
-// node that it goes into. Errors of a weight are the same at all positions of a convolution, and so its sum over many
-// positions errs as much as one of them: what a tensor core multiplies are numbers, not products with an error of
-// their own. (Drawn for each sum instead, the errors of 3/18's weights were averaged over 169 positions, and PyTorch's
-// TF32 was refused.)
-bool run_is_factor(const struct graph *g, const struct arith *a, int node, int k, enum dtype dtype);
-// How, value v.
+// For each value of a flat graph whether a node that sums reads it, or what others make of it. summed[n_values] is the
+// caller's.
+void run_find_summed(const struct graph *g, bool *summed);
+
+// Whether a pass rounds the factors of a node's products, where tensor cores do (arith.product_bits): each element at
+// random to one of its two neighbours of so many bits, the same for every product and every node that it goes into. A
+// tensor core multiplies numbers, not products that have an error of their own: those of a weight are the same at all
+// positions of a convolution, and an average over the positions keeps them. (Drawn for each sum, they were averaged
+// away at 3/18, and PyTorch's TF32 was refused.) Not where nothing sums what the node makes: an error that is drawn for
+// each sum has the same size there, and the product may be kept from pass to pass.
+bool run_rounds_factors(const struct graph *g, const struct arith *a, const bool *summed, int node);
+// Whether its input k, of this type, is one.
+bool run_is_factor(const struct graph *g, int node, int k, enum dtype dtype);
+// How value v is rounded.
 struct arith run_rounding_factor(const struct arith *a, int v);
-// The contract of a node whose factors are rounded so: its products have no such error of their own, but for those
-// that an operator makes of what it made itself.
+// The contract of such a node: its products have no error of their own for it, but for those of what it makes itself.
 struct arith run_without_factors(const struct graph *g, const struct arith *a, int node);
 
 // The contract passes that a scale is made of.

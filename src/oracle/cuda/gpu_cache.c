@@ -16,35 +16,37 @@ static const struct device_code program = {
 
 enum { SHARE = 4 }; // of the free memory, that one node's values may take
 
-// Not where passes round its factors: its results have errors in common then.
-static bool contracts_steady(const struct arith *contract, const struct node *n, const bool *steady) {
-  const bool rounds_factors = contract->product_bits < 53 && n->op->factors > 0;
-  return n->op->class == OP_CONTRACTION && n->n_outputs == 1 && n->outputs[0] >= 0 && !rounds_factors &&
-         run_is_steady(n, steady);
+static bool contracts_steady(const struct node *n, const bool *steady) {
+  return n->op->class == OP_CONTRACTION && n->n_outputs == 1 && n->outputs[0] >= 0 && run_is_steady(n, steady);
 }
 
 enum assay_status gpu_cache_init(struct gpu_cache *cache, struct compute *c, const struct graph *g,
                                  const struct arith *contract, struct assay_error *err) {
   size_t n = (size_t)g->n_nodes + 1;
   bool *steady = base_calloc((size_t)g->n_values + 1, sizeof *steady);
+  bool *summed = base_calloc((size_t)g->n_values + 1, sizeof *summed);
   *cache = (struct gpu_cache){.compute = c, .graph = g, .contract = *contract};
   cache->nodes = base_calloc(n, sizeof *cache->nodes);
   cache->wanted = base_calloc(n, sizeof *cache->wanted);
   cache->skipped = base_calloc(n, sizeof *cache->skipped);
   cache->memos = run_memos_make(g);
   cache->remembers = base_calloc(n, sizeof *cache->remembers);
-  bool made = steady && cache->nodes && cache->wanted && cache->skipped && cache->memos && cache->remembers;
+  bool made = steady && summed && cache->nodes && cache->wanted && cache->skipped && cache->memos && cache->remembers;
   enum assay_status status = made ? ASSAY_OK : error_nomem(err, "what an answer's passes share");
-  if (!status)
+  if (!status) {
     run_find_steady(g, steady);
+    run_find_summed(g, summed);
+  }
   for (int i = 0; !status && i < g->n_nodes; i++) {
-    cache->wanted[i] = !run_is_exact(g, i) && contracts_steady(contract, &g->nodes[i], steady);
+    cache->wanted[i] = !run_is_exact(g, i) && contracts_steady(&g->nodes[i], steady) &&
+                       !run_rounds_factors(g, contract, summed, i); // other results in every pass then
     cache->remembers[i] = !run_is_exact(g, i) && run_is_steady(&g->nodes[i], steady);
   }
   cache->steady = !status;
   for (int i = 0; !status && i < g->n_outputs; i++)
     cache->steady = cache->steady && steady[g->outputs[i]];
   base_free(steady);
+  base_free(summed);
   return status;
 }
 

@@ -20,8 +20,8 @@ struct pass {
   struct gpu_array *values;
   struct array *known; // the same values for inference; bits NULL where the host does not know them
   bool *known_owned;
-  int *last_use; // node after which the value is not needed; n_nodes for outputs
-  bool *steady;  // as in oracle/eval.c
+  int *last_use;         // node after which the value is not needed; n_nodes for outputs
+  bool *steady, *summed; // as in oracle/eval.c
   struct node_io io;
   const struct gpu_array **in;
   struct gpu_array *out, *stored; // stored: of the node's inputs, those that it reads rounded
@@ -45,9 +45,12 @@ static enum assay_status pass_init(struct pass *p, const struct gpu_request *r, 
   p->out = arena_calloc(&p->arena, (size_t)widest, sizeof *p->out);
   p->stored = arena_calloc(&p->arena, (size_t)widest, sizeof *p->stored);
   p->steady = arena_calloc(&p->arena, n, sizeof *p->steady);
-  if (!p->values || !p->known || !p->known_owned || !p->last_use || !p->in || !p->out || !p->stored || !p->steady)
+  p->summed = arena_calloc(&p->arena, n, sizeof *p->summed);
+  if (!p->values || !p->known || !p->known_owned || !p->last_use || !p->in || !p->out || !p->stored || !p->steady ||
+      !p->summed)
     return error_nomem(err, "an evaluation");
   run_find_steady(g, p->steady);
+  run_find_summed(g, p->summed);
   for (int i = 0; i < g->n_nodes; i++) {
     const struct node *node = &g->nodes[i];
     for (int k = 0; k < node->n_outputs; k++)
@@ -233,7 +236,7 @@ static enum assay_status store_inputs(struct pass *p, int index, const struct ar
     if (v < 0)
       continue;
     const enum dtype dtype = p->values[v].dtype;
-    const bool factor = factors && run_is_factor(g, arith, index, k, dtype);
+    const bool factor = factors && run_is_factor(g, index, k, dtype);
     if (!factor && (!run_is_boundary(g, p->steady, index, v) || !run_rounds_at(arith, index, v, dtype)))
       continue;
     while (n->inputs[same] != v)
@@ -284,9 +287,10 @@ static enum assay_status run_on_device(struct pass *p, int index, const struct a
   if (!arith->exact && arith->one_lane)
     set_nested(p, index, &c);
   enum assay_status status = arith->exact ? ASSAY_OK : find_starts(p, index, &c, err);
+  const bool factors = !sigma && run_rounds_factors(p->r->graph, arith, p->summed, index);
   if (!status)
-    status = store_inputs(p, index, arith, !sigma, err);
-  if (!arith->exact && !sigma)
+    status = store_inputs(p, index, arith, factors, err);
+  if (factors)
     c.arith = run_without_factors(p->r->graph, &c.arith, index);
   if (!status)
     status = eval(&c, err);
