@@ -126,12 +126,15 @@ bool run_has_boundary(const struct graph *g, const bool *steady) {
   return false;
 }
 
-bool run_rounds_at(const struct arith *a, int node, int v, enum dtype dtype) {
+// Whether this pass rounds there, a boundary. dtype: of the value, which may be another type than the contract's.
+static bool rounds_at(const struct arith *a, int node, int v, enum dtype dtype) {
   uint64_t stream = noise_derive(noise_derive(a->key, STORE_PLACES), (uint64_t)node);
   return arith_stores_at(a, stream, (uint64_t)v, dtype);
 }
 
-struct arith run_storing(const struct arith *a, int v) {
+// How the pass rounds value v: element i with noise_at(key, i), or to nearest with ties to even where `exact`, and what
+// overflows to NaN.
+static struct arith storing_of(const struct arith *a, int v) {
   return arith_storing(a, noise_derive(noise_derive(a->key, STORE_VALUES), (uint64_t)v));
 }
 
@@ -162,7 +165,7 @@ bool run_is_factor(const struct graph *g, int node, int k, enum dtype dtype) {
 }
 
 // Beyond the largest number of these bits there is no infinity: what overflows are products.
-struct arith run_rounding_factor(const struct arith *a, int v) {
+static struct arith rounding_factor(const struct arith *a, int v) {
   return (struct arith){.bits = a->product_bits,
                         .min_exponent = a->min_exponent,
                         .max = DBL_MAX,
@@ -175,6 +178,19 @@ struct arith run_without_factors(const struct graph *g, const struct arith *a, i
   if (!op->factors_inside)
     without.product_bits = 53;
   return without;
+}
+
+bool run_rounds_input(const struct graph *g, const struct arith *a, const bool *steady, bool factors, int node, int k,
+                      enum dtype dtype, struct arith *how, int *same) {
+  const struct node *n = &g->nodes[node];
+  const int v = n->inputs[k];
+  const bool factor = factors && run_is_factor(g, node, k, dtype);
+  if (!factor && (!run_is_boundary(g, steady, node, v) || !rounds_at(a, node, v, dtype)))
+    return false;
+  *how = factor ? rounding_factor(a, v) : storing_of(a, v);
+  for (*same = 0; n->inputs[*same] != v; ++*same)
+    continue;
+  return true;
 }
 
 struct storing {

@@ -117,22 +117,15 @@ static int64_t first_of(const struct pass *p, int v) {
 // fails.
 static enum assay_status store_inputs(struct pass *p, int index, bool factors, struct assay_error *err) {
   const struct oracle_request *r = p->r;
-  const struct graph *g = r->graph;
-  const struct node *n = &g->nodes[index];
+  const struct node *n = &r->graph->nodes[index];
+  struct arith how;
   enum assay_status status = ASSAY_OK;
   for (int k = 0; k < n->n_inputs && !status; k++) {
-    int v = n->inputs[k], same = 0;
-    if (v < 0)
+    int v = n->inputs[k], same;
+    if (v < 0 || !run_rounds_input(r->graph, &r->arith, p->steady, factors, index, k, p->values[v].dtype, &how, &same))
       continue;
-    const enum dtype dtype = p->values[v].dtype;
-    const bool factor = factors && run_is_factor(g, index, k, dtype);
-    if (!factor && (!run_is_boundary(g, p->steady, index, v) || !run_rounds_at(&r->arith, index, v, dtype)))
-      continue;
-    while (n->inputs[same] != v)
-      same++;
-    const struct arith rounding = factor ? run_rounding_factor(&r->arith, v) : run_storing(&r->arith, v);
     if (same == k)
-      status = run_store(&p->values[v], &rounding, first_of(p, v), r->threads, &p->io.stored[k], err);
+      status = run_store(&p->values[v], &how, first_of(p, v), r->threads, &p->io.stored[k], err);
     p->io.in[k] = &p->io.stored[same];
   }
   return status;

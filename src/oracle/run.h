@@ -85,14 +85,12 @@ bool run_has_boundary(const struct graph *g, const bool *steady); // inside a no
 // Takes the storage type out of the contract where there is no boundary.
 enum assay_status run_find_contract(const struct graph *g, struct arith *contract, struct assay_error *err);
 
-// Whether this pass rounds there, a boundary. dtype: of the value, which may be another type than the contract's.
-bool run_rounds_at(const struct arith *a, int node, int v, enum dtype dtype);
+// Whether a pass rounds a node's input k, of this type: as a factor, where it rounds those (`factors`), or as a value
+// that is stored. *how; *same: the first of the node's inputs that is the same value, and is so rounded.
+bool run_rounds_input(const struct graph *g, const struct arith *a, const bool *steady, bool factors, int node, int k,
+                      enum dtype dtype, struct arith *how, int *same);
 
-// How the pass rounds value v: element i with noise_at(key, i), or to nearest with ties to even where `exact`, and what
-// overflows to NaN.
-struct arith run_storing(const struct arith *a, int v);
-
-// A copy, rounded by run_storing or run_rounding_factor (array_release). first: how many elements of a batch of which
+// A copy, rounded as run_rounds_input says (array_release). first: how many elements of a batch of which
 // these are some are before them.
 enum assay_status run_store(const struct array *from, const struct arith *rounding, int64_t first, int threads,
                             struct array *to, struct assay_error *err);
@@ -110,8 +108,6 @@ void run_find_summed(const struct graph *g, bool *summed);
 bool run_rounds_factors(const struct graph *g, const struct arith *a, const bool *summed, int node);
 // Whether its input k, of this type, is one.
 bool run_is_factor(const struct graph *g, int node, int k, enum dtype dtype);
-// How value v is rounded.
-struct arith run_rounding_factor(const struct arith *a, int v);
 // The contract of such a node: its products have no error of their own for it, but for those of what it makes itself.
 struct arith run_without_factors(const struct graph *g, const struct arith *a, int node);
 

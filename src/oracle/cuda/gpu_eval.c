@@ -228,22 +228,15 @@ static enum assay_status find_starts(struct pass *p, int index, struct gpu_eval 
 // As store_inputs of oracle/eval.c.
 static enum assay_status store_inputs(struct pass *p, int index, const struct arith *arith, bool factors,
                                       struct assay_error *err) {
-  const struct graph *g = p->r->graph;
-  const struct node *n = &g->nodes[index];
+  const struct node *n = &p->r->graph->nodes[index];
+  struct arith how;
   enum assay_status status = ASSAY_OK;
   for (int k = 0; k < n->n_inputs && !status; k++) {
-    int v = n->inputs[k], same = 0;
-    if (v < 0)
+    int v = n->inputs[k], same;
+    if (v < 0 || !run_rounds_input(p->r->graph, arith, p->steady, factors, index, k, p->values[v].dtype, &how, &same))
       continue;
-    const enum dtype dtype = p->values[v].dtype;
-    const bool factor = factors && run_is_factor(g, index, k, dtype);
-    if (!factor && (!run_is_boundary(g, p->steady, index, v) || !run_rounds_at(arith, index, v, dtype)))
-      continue;
-    while (n->inputs[same] != v)
-      same++;
-    const struct arith rounding = factor ? run_rounding_factor(arith, v) : run_storing(arith, v);
     if (same == k)
-      status = gpu_array_round(p->r->compute, &p->values[v], &rounding, &p->stored[k], err);
+      status = gpu_array_round(p->r->compute, &p->values[v], &how, &p->stored[k], err);
     p->in[k] = &p->stored[same];
   }
   return status;
