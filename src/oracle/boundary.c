@@ -180,15 +180,13 @@ struct arith run_without_factors(const struct graph *g, const struct arith *a, i
   return without;
 }
 
-bool run_rounds_input(const struct graph *g, const struct arith *a, const bool *steady, bool factors, int node, int k,
-                      enum dtype dtype, struct arith *how, int *same) {
-  const struct node *n = &g->nodes[node];
-  const int v = n->inputs[k];
-  const bool factor = factors && run_is_factor(g, node, k, dtype);
-  if (!factor && (!run_is_boundary(g, steady, node, v) || !rounds_at(a, node, v, dtype)))
+bool run_rounds_input(const struct run_reader *r, int k, enum dtype dtype, struct arith *how, int *same) {
+  const int *inputs = r->g->nodes[r->node].inputs, v = inputs[k];
+  const bool factor = r->factors && run_is_factor(r->g, r->node, k, dtype);
+  if (!factor && (!run_is_boundary(r->g, r->steady, r->node, v) || !rounds_at(r->arith, r->node, v, dtype)))
     return false;
-  *how = factor ? rounding_factor(a, v) : storing_of(a, v);
-  for (*same = 0; n->inputs[*same] != v; ++*same)
+  *how = factor ? rounding_factor(r->arith, v) : storing_of(r->arith, v);
+  for (*same = 0; inputs[*same] != v; ++*same)
     continue;
   return true;
 }

@@ -118,11 +118,12 @@ static int64_t first_of(const struct pass *p, int v) {
 static enum assay_status store_inputs(struct pass *p, int index, bool factors, struct assay_error *err) {
   const struct oracle_request *r = p->r;
   const struct node *n = &r->graph->nodes[index];
+  const struct run_reader reader = {r->graph, &r->arith, p->steady, index, factors};
   struct arith how;
   enum assay_status status = ASSAY_OK;
   for (int k = 0; k < n->n_inputs && !status; k++) {
     int v = n->inputs[k], same;
-    if (v < 0 || !run_rounds_input(r->graph, &r->arith, p->steady, factors, index, k, p->values[v].dtype, &how, &same))
+    if (v < 0 || !run_rounds_input(&reader, k, p->values[v].dtype, &how, &same))
       continue;
     if (same == k)
       status = run_store(&p->values[v], &how, first_of(p, v), r->threads, &p->io.stored[k], err);

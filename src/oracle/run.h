@@ -85,10 +85,18 @@ bool run_has_boundary(const struct graph *g, const bool *steady); // inside a no
 // Takes the storage type out of the contract where there is no boundary.
 enum assay_status run_find_contract(const struct graph *g, struct arith *contract, struct assay_error *err);
 
-// Whether a pass rounds a node's input k, of this type: as a factor, where it rounds those (`factors`), or as a value
-// that is stored. *how; *same: the first of the node's inputs that is the same value, and is so rounded.
-bool run_rounds_input(const struct graph *g, const struct arith *a, const bool *steady, bool factors, int node, int k,
-                      enum dtype dtype, struct arith *how, int *same);
+// A node of a pass; `factors`: the pass rounds those of its products (run_rounds_factors).
+struct run_reader {
+  const struct graph *g;
+  const struct arith *arith;
+  const bool *steady;
+  int node;
+  bool factors;
+};
+
+// Whether the pass rounds the node's input k, of this type: as a factor, or as a value that is stored. *how; *same: the
+// first of the node's inputs that is the same value, and is so rounded.
+bool run_rounds_input(const struct run_reader *r, int k, enum dtype dtype, struct arith *how, int *same);
 
 // A copy, rounded as run_rounds_input says (array_release). first: how many elements of a batch of which
 // these are some are before them.

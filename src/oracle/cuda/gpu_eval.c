@@ -226,14 +226,14 @@ static enum assay_status find_starts(struct pass *p, int index, struct gpu_eval 
 }
 
 // As store_inputs of oracle/eval.c.
-static enum assay_status store_inputs(struct pass *p, int index, const struct arith *arith, bool factors,
-                                      struct assay_error *err) {
-  const struct node *n = &p->r->graph->nodes[index];
-  struct arith how;
+static enum assay_status store_inputs(struct pass *p, const struct run_reader *reader, struct assay_error *err) {
+  const struct node *n = &reader->g->nodes[reader->node];
   enum assay_status status = ASSAY_OK;
   for (int k = 0; k < n->n_inputs && !status; k++) {
-    int v = n->inputs[k], same;
-    if (v < 0 || !run_rounds_input(p->r->graph, arith, p->steady, factors, index, k, p->values[v].dtype, &how, &same))
+    const int v = n->inputs[k];
+    struct arith how;
+    int same;
+    if (v < 0 || !run_rounds_input(reader, k, p->values[v].dtype, &how, &same))
       continue;
     if (same == k)
       status = gpu_array_round(p->r->compute, &p->values[v], &how, &p->stored[k], err);
@@ -280,10 +280,11 @@ static enum assay_status run_on_device(struct pass *p, int index, const struct a
   if (!arith->exact && arith->one_lane)
     set_nested(p, index, &c);
   enum assay_status status = arith->exact ? ASSAY_OK : find_starts(p, index, &c, err);
-  const bool factors = !sigma && run_rounds_factors(p->r->graph, arith, p->summed, index);
+  const struct run_reader reader = {p->r->graph, arith, p->steady, index,
+                                    !sigma && run_rounds_factors(p->r->graph, arith, p->summed, index)};
   if (!status)
-    status = store_inputs(p, index, arith, factors, err);
-  if (factors)
+    status = store_inputs(p, &reader, err);
+  if (reader.factors)
     c.arith = run_without_factors(p->r->graph, &c.arith, index);
   if (!status)
     status = eval(&c, err);

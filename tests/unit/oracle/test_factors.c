@@ -14,11 +14,11 @@ static const struct arith tf32 = {
 static const char *const cases[] = {
     "(float[2,8,26,26] x, float[16,8,3,3] w) => (float[2,16,1,1] y) { c = Conv(x, w) y = GlobalAveragePool(c) }",
     "(float[64,128] x, float[128,1024] w) => (float[64,1] y) { m = MatMul(x, w) y = ReduceMean(m) }",
-    "<ir_version: 10, opset_import: [\"\" : 23]>\ng (float[32,128] x, float[512,128] w) => (float[32,1] y)\n"
-    "<int64[1] last = {1}, float eighth = {0.125}> { m = Gemm<transB = 1>(x, w) s = Mul(m, eighth) "
-    "y = ReduceLogSumExp(s, last) }",
-    "(float[48,64] x, float[64,256] w) => (float[48,48] y) { m = Einsum<equation = \"ik,kn->in\">(x, w) "
-    "y = Einsum<equation = \"in,jn->ij\">(m, m) }",
+    ("<ir_version: 10, opset_import: [\"\" : 23]>\ng (float[32,128] x, float[512,128] w) => (float[32,1] y)\n"
+     "<int64[1] last = {1}, float eighth = {0.125}> { m = Gemm<transB = 1>(x, w) s = Mul(m, eighth) "
+     "y = ReduceLogSumExp(s, last) }"),
+    ("(float[48,64] x, float[64,256] w) => (float[48,48] y) { m = Einsum<equation = \"ik,kn->in\">(x, w) "
+     "y = Einsum<equation = \"in,jn->ij\">(m, m) }"),
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 static const struct graph_draw WITH_MEAN = {-0.5, 1.5, 0, 0};
