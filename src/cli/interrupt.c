@@ -111,9 +111,11 @@ static void *watch(void *arg) {
     }
     if (asked)
       end_at_once(i);
+    flockfile(stderr); // whoever sees `stop` and says so comes after this
+    i->stop = asked = true;
     cli_progress_clear();
     fprintf(stderr, "assay: finishing %s; press Ctrl-C again to end at once\n", i->finishing);
-    i->stop = asked = true;
+    funlockfile(stderr);
   }
 }
 

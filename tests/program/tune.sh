@@ -264,7 +264,8 @@ expect 0 "^\(0,\)$" sqlite "$ASSAY_STORE" "SELECT count(*) FROM claim WHERE run 
 expect 0 "interrupted before the fastest were judged in full; the same command goes on" cat "$work/many"
 expect 1 "^0$" grep -c "no configuration is right" "$work/many"
 expect 0 "press Ctrl-C again" cat "$work/many"
-expect 0 "^[01]$" sh -c "sed '1,/press Ctrl-C again/d' $work/many | awk '/^[0-9]+\/3600/ { n++ } END { print n + 0 }'"
+# What is under way is finished; one whose time is already booked as not the last is followed by one more.
+expect 0 "^[012]$" sh -c "sed '1,/press Ctrl-C again/d' $work/many | awk '/^[0-9]+\/3600/ { n++ } END { print n + 0 }'"
 # OpenCL, where there is an implementation: launch lines follow the parameters.
 if "$assay" doctor | grep -q '^device opencl *ok'; then
   json 0 "$assay" tune fusedops/swiglu/fp32_swiglu "$source/tests/tuning/swiglu.cl" --threads 2 --finalists 1 --run cl --json
