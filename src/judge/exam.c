@@ -205,14 +205,14 @@ static bool feeds_back(const struct session *s) {
   return false;
 }
 
-// Asks one probe at that shape and at another. (An epsilon does not depend on the shape.)
+// Asks one probe at that shape and at another. (A kernel may have an epsilon for each of its ways.)
 static void add_probe(struct session *s, enum probe probe) {
   int at = probed_layout(s), other;
   if (at < 0 || !(s->task.probes & 1u << probe))
     return;
   add_question(s, &s->layouts[at], probe);
   other = other_layout(s, probe);
-  if (other != at && probe != PROBE_SMALL_SPREAD)
+  if (other != at)
     add_question(s, &s->layouts[other], probe);
   if (probe == PROBE_ROW_SCALES && feeds_back(s))
     for (int i = 1 + s->n_shapes; i < s->n_layouts; i++)

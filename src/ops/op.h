@@ -285,6 +285,8 @@ void op_find_sums(const struct graph *g, bool *adds);
 // free_by[n_values] is the caller's.
 void op_find_free(const struct graph *g, int *free_by);
 
+bool op_takes_epsilon(const struct op_def *op); // it divides by a deviation or a norm, and says what is added there
+
 // The expression of an elementwise node, which depends on the inputs that it has; NULL: its row has none.
 const char *op_expr(const struct node *n);
 

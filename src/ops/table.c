@@ -240,3 +240,10 @@ enum assay_status op_ints(const struct op_infer *c, int i, const char *attribute
   *count = (int)n;
   return ASSAY_OK;
 }
+
+bool op_takes_epsilon(const struct op_def *op) {
+  for (const struct op_attr *a = op->attrs; a && a->name; a++)
+    if (strcmp(a->name, "epsilon") == 0)
+      return true;
+  return false;
+}

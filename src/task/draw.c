@@ -159,8 +159,7 @@ static void base_blocks(const struct drawing *d, int64_t block, int n, double *o
   }
 }
 
-// Near 2^t, made without a power.
-static double power(double t) {
+double drawing_power(double t) {
   double k = floor(t);
   return ldexp(1 + (t - k), (int)k);
 }
@@ -168,7 +167,7 @@ static double power(double t) {
 static double row_factor(const struct drawing *d, int64_t row) {
   uint32_t w[4];
   words(d, STREAM_ROW, row >> 2, 1, w);
-  return power(-12 + 24 * unit(w[row & 3]));
+  return drawing_power(-12 + 24 * unit(w[row & 3]));
 }
 
 // Elements [first, first + n) times their factors along one dimension.
@@ -387,7 +386,7 @@ static void choose(struct drawing *d) {
   d->b = r->b;
   d->scaled = spec->scaled;
   bool kept = spec->fixed || !dtype_is_float(r->type.dtype) || (spec->is_static && r->probe != PROBE_INTEGERS);
-  d->scales = r->probe == PROBE_OPPOSED ? r->scales : NULL; // weights are as declared otherwise
+  d->scales = r->scales; // weights are as declared otherwise
   if (kept || r->probe == PROBE_DECLARED)
     return;
   d->fold = spec->fold;
@@ -424,11 +423,11 @@ static void choose(struct drawing *d) {
     d->a = -d->b;
     break;
   case PROBE_SMALL_SPREAD:
-    d->b = power(-11 + 5 * tensor_unit(d));
+    d->b = drawing_power(-11 + 5 * tensor_unit(d));
     break;
   case PROBE_TINY:
     dtype_float_format(r->type.dtype, &format);
-    d->b = power((0.8 + 0.08 * tensor_unit(d)) * format.min_exponent / (r->n_tiny > 1 ? r->n_tiny : 1));
+    d->b = drawing_power((0.8 + 0.08 * tensor_unit(d)) * format.min_exponent / (r->n_tiny > 1 ? r->n_tiny : 1));
     break;
   default:
     break;

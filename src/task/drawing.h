@@ -14,6 +14,7 @@ enum {
   STREAM_SPECIAL = 4,
   STREAM_STRIPES = 5,
   STREAM_OPPOSED = 6,
+  STREAM_SPREAD = 7,
   STREAM_PERMUTED = 8
 };
 
@@ -43,6 +44,8 @@ struct drawing {
 };
 void drawing_resolve(const struct draw_request *r, struct drawing *out);
 
+double drawing_power(double t); // near 2^t, made without a power
+
 // The elements that PROBE_SPECIAL replaces. False: the request takes none.
 enum { N_SPECIAL = 3 };
 bool drawing_special(const struct drawing *d, int64_t at[N_SPECIAL], double values[N_SPECIAL]);
@@ -54,6 +57,11 @@ struct array;
 // What PROBE_OPPOSED scales in a draw with this key: for each input, in the arena. `inputs` have shapes.
 enum assay_status task_oppose(const struct task *t, const struct array *inputs, uint64_t key, struct arena *arena,
                               struct draw_scales **out, struct assay_error *err);
+
+// What PROBE_SMALL_SPREAD does: weights that decide how large a normalisation's variance is, and what it draws where the
+// epsilon is far below 10^-5.
+enum assay_status task_spread(const struct task *t, uint64_t key, struct arena *arena, struct draw_scales **out,
+                              struct assay_error *err);
 
 // A draw of all inputs of a task under a workload: their shapes, and what is scaled (NULL: nothing). In the arena.
 struct draw_plan {

@@ -112,6 +112,8 @@ enum assay_status draw_plan_make(const struct task *t, const struct workload *w,
       out->inputs ? task_input_shapes(t, w, out->inputs, err) : error_nomem(err, "a task's inputs");
   if (!status && probe == PROBE_OPPOSED)
     status = task_oppose(t, out->inputs, key, arena, &out->scales, err);
+  if (!status && probe == PROBE_SMALL_SPREAD)
+    status = task_spread(t, key, arena, &out->scales, err);
   return status;
 }
 

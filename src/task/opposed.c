@@ -205,8 +205,7 @@ static void follow_partners(struct opposing *o, const struct node *own, struct o
 static double factor_of(const struct opposing *o, int32_t number, int reach) {
   uint32_t w[4];
   philox4x32(o->key, (uint64_t)number >> 2, STREAM_OPPOSED, w);
-  const double t = reach * (2 * ((double)(w[number & 3] >> 8) * 0x1p-24) - 1), k = floor(t);
-  return ldexp(1 + (t - k), (int)k);
+  return drawing_power(reach * (2 * ((double)(w[number & 3] >> 8) * 0x1p-24) - 1));
 }
 
 static double **factors_at(const struct opposing *o, const struct opposed_end *e) {

@@ -33,19 +33,12 @@ bool task_is_products_alone(const struct graph *g) {
   return any;
 }
 
-static bool takes_epsilon(const struct op_def *op) {
-  for (const struct op_attr *a = op->attrs; a && a->name; a++)
-    if (strcmp(a->name, "epsilon") == 0)
-      return true;
-  return false;
-}
-
 // Whether something is divided by a deviation or a norm, maybe: an operator has an epsilon, or a reduction is written
 // out.
 static bool may_have_epsilon(const struct graph *g) {
   for (int i = 0; i < g->n_nodes; i++) {
     const struct op_def *op = g->nodes[i].op;
-    if (takes_epsilon(op) || (op->class == OP_REDUCTION && op->errors.sum == OP_SUM_OF_MANY))
+    if (op_takes_epsilon(op) || (op->class == OP_REDUCTION && op->errors.sum == OP_SUM_OF_MANY))
       return true;
   }
   return false;
