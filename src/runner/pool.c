@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "runner/protocol.h"
+#include "runner/residue.h"
 
 enum { PIECES_PER_THREAD = 4, SPINS = 4000 };
 
@@ -21,6 +22,7 @@ struct pool {
   int64_t n, piece;
   void (*body)(void *arg, int64_t begin, int64_t end);
   void *arg;
+  unsigned round; // what is to be left on stacks
 };
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value) {
@@ -43,10 +45,13 @@ static void take_pieces(struct pool *p) {
 static void *helper(void *arg) {
   struct pool *p = arg;
   uint32_t seen = 0;
+  unsigned round = 0;
   for (;;) {
     while (atomic_load(&p->generation) == seen)
       futex_wait(&p->generation, seen);
     seen = atomic_load(&p->generation);
+    if (p->round != round)
+      residue_leave_on_stack(round = p->round);
     take_pieces(p);
     if (atomic_fetch_sub(&p->working, 1) == 1)
       futex_wake(&p->working, 1);
@@ -95,4 +100,8 @@ void pool_run(struct pool *p, int64_t n, void (*body)(void *arg, int64_t begin, 
   for (int i = 0; (left = atomic_load(&p->working)) != 0; i++)
     if (i > SPINS)
       futex_wait(&p->working, left);
+}
+
+void pool_leave(struct pool *p, unsigned round) {
+  p->round = round;
 }

@@ -17,6 +17,7 @@
 #include "base/last_words.h"
 #include "runner/pool.h"
 #include "runner/protocol.h"
+#include "runner/residue.h"
 #include "runner/start.h"
 #include "sandbox/sandbox.h"
 
@@ -36,6 +37,8 @@ struct state {
   } maps[RUNNER_MAX_TENSORS];
   int n_maps;
   bool all_mapped; // of the buffers that came since the first
+  unsigned binds;
+  bool fresh; // no call since the last bind
 };
 
 // The one mutable global: a signal handler and the callback of assay_args.parallel have no other way to their state,
@@ -150,6 +153,8 @@ static void bind_buffers(const struct runner_message *m) {
   state.args.n_inputs = m->n_in;
   state.args.n_outputs = m->n_out;
   show_tensors(m->n_in, m->n_out);
+  state.binds++;
+  state.fresh = true;
   if (bound && state.host->bind) {
     state.control->workload[sizeof state.control->workload - 1] = '\0';
     if (!state.host->bind(state.host->arg, &state.args, state.control->workload, state.control->message,
@@ -173,7 +178,13 @@ static void reset_arithmetic(void) {
 static void call_kernel(const struct runner_message *m) {
   struct runner_control *c = state.control;
   const struct assay_args args = state.args; // the candidate gets a copy: what it scribbles on it stays with it
+  // A shape's first call, which no clock measures alone: filling memory takes time.
+  const bool leave = state.fresh && !m->null_call;
   reset_arithmetic();
+  if (leave) {
+    pool_leave(state.pool, state.binds);
+    residue_leave(state.binds);
+  }
   // No wake-up: the judge is watching, and a thread of the candidate that sleeps on this word must not be woken when
   // the fresh inputs are there and the clock does not run yet.
   atomic_store(&c->step, runner_word(m->number, STEP_ARMED));
@@ -183,6 +194,9 @@ static void call_kernel(const struct runner_message *m) {
     done = state.host->call(state.host->arg, &args, c->message, sizeof c->message);
   else if (state.host->null_call)
     done = state.host->null_call(state.host->arg, c->message, sizeof c->message);
+  if (leave)
+    residue_end();
+  state.fresh = state.fresh && m->null_call;
   step(m->number, done ? STEP_DONE : STEP_RAISED);
 }
 
