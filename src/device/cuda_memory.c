@@ -108,7 +108,10 @@ static enum cu_result one_mapping_each(struct device *d, struct cuda_plan *l, en
     const struct plan_buffer *b = &l->plan->buffers[i];
     if (b->role != role)
       continue;
-    enum cu_result r = cuda_map_new(d, b->bytes, alignment_of(b), &l->mappings[l->n_mappings], &l->addresses[i]);
+    struct cuda_mapping *m = &l->mappings[l->n_mappings];
+    enum cu_result r = cuda_map_new(d, b->bytes, alignment_of(b), m, &l->addresses[i]);
+    if (r == CUDA_SUCCESS && d->loads % 2 == 0) // every other load nothing lies before it, otherwise nothing behind it
+      l->addresses[i] = m->address;
     if (r == CUDA_SUCCESS)
       r = fill(d, &l->mappings[l->n_mappings++]);
     if (r != CUDA_SUCCESS)

@@ -9,10 +9,12 @@
 enum { SHARED_ALIGNMENT = 256 };
 
 struct shared_memory {
-  int fd;                          // -1: none
-  size_t map_bytes, offset, bytes; // bytes of data, at offset, which ends (rounded to SHARED_ALIGNMENT) at map_bytes
-  unsigned char *host;             // the judge's mapping when it is ordinary memory (opencl)
-  device_ptr device;               // the same when it is the GPU's (cuda): of the mapping, not of the data
+  int fd; // -1: none
+  // Bytes of data, at offset, which ends (rounded to SHARED_ALIGNMENT) at map_bytes. The caller of shared_create or
+  // shared_resize may move it to offset 0; then nobody can touch what lies before it.
+  size_t map_bytes, offset, bytes;
+  unsigned char *host; // the judge's mapping when it is ordinary memory (opencl)
+  device_ptr device;   // the same when it is the GPU's (cuda): of the mapping, not of the data
   struct compute *compute;
   uint64_t id; // given by whoever keeps it, see struct device_buffer; 0: none
 };

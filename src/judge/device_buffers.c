@@ -94,6 +94,8 @@ enum assay_status device_buffers_make(struct device_buffers *b, const struct lay
     workbench_drop_buffers(b->bench, l->n_in, l->n_out);
   while (b->n_in < l->n_in && !status) {
     status = take(b, true, b->n_in, tensor_type_bytes(&l->in[b->n_in]), &b->in[b->n_in], err);
+    if (!status && l->inputs_first)
+      b->in[b->n_in].offset = 0;
     b->n_in += !status;
   }
   while (b->n_out < l->n_out && !status) {

@@ -21,6 +21,7 @@ struct layout {
   int n_judged; // values that are compared: the outputs, or what the task's check makes of them (task/check.h)
   struct tensor_type *in, *out, *judged;
   int64_t input_bytes, output_bytes;
+  bool inputs_first;          // inputs begin where their mapping does: nothing lies before them, something behind
   struct oracle_bytes oracle; // what an answer takes on the host
   int64_t check_bytes;        // what the task's check takes besides an answer (judged.h)
   struct oracle_apart apart;

@@ -122,6 +122,7 @@ static enum assay_status bind(struct subject *s, const struct layout *l, struct 
                               struct assay_error *err) {
   struct cpu *c = of(s);
   enum assay_status status = c->is_python ? judge_python_tell(c->runner, s->env.task, l->workload, err) : ASSAY_OK;
+  runner_set_place(c->runner, l->inputs_first);
   status = status ? status : runner_bind(c->runner, l->n_in, l->in, l->n_out, l->out, report, err);
   s->found.wanted_bytes = runner_wanted_bytes(c->runner);
   return status;

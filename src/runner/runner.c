@@ -62,6 +62,7 @@ struct runner {
   bool unstoppable;       // a thread did not stop
   bool unlocked, foreign; // runner_python.unlocked; its buffers are not ordinary memory
   bool borrowed;          // buffers are the caller's (runner_bind_shared)
+  bool inputs_first;      // runner_set_place
   int socket;
   struct runner_control *control;
   uint32_t number;               // of the last exchange
@@ -437,6 +438,8 @@ static enum assay_status make_buffers(struct runner *r, int n_in, const struct t
     status = buffer_create(t, i < n_in, &r->buffers[i], err);
     if (status)
       break;
+    if (i < n_in && r->inputs_first)
+      r->buffers[i].offset = 0;
     *(i < n_in ? &r->n_in : &r->n_out) += 1;
   }
   return status;
@@ -485,6 +488,10 @@ enum assay_status runner_set_workload(struct runner *r, const char *text, struct
     return error_set(err, ASSAY_ERR_LIMIT, "the task has too many names for a Python candidate (%zu bytes of them)", n);
   memcpy(r->control->workload, text, n + 1);
   return ASSAY_OK;
+}
+
+void runner_set_place(struct runner *r, bool inputs_first) {
+  r->inputs_first = inputs_first;
 }
 
 // It says that it could not map the buffers. (Or forged that answer.)

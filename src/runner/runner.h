@@ -113,7 +113,8 @@ void runner_close(struct runner *r); // kills and frees; NULL is fine
 size_t runner_wanted_bytes(const struct runner *r);
 
 // Gives it buffers for these inputs and outputs (replacing earlier ones). Each buffer starts 64-byte aligned and ends
-// (up to alignment, filled with canaries) at the end of a page after which nothing is mapped in the runner.
+// (up to alignment, filled with canaries) at the end of a page after which nothing is mapped in the runner. Inputs for
+// which runner_set_place said so begin at the start of a page instead, before which nothing is mapped.
 // May be called at any time between calls. The process stays the same, so state that a candidate keeps across shapes
 // shows.
 enum assay_status runner_bind(struct runner *r, int n_in, const struct tensor_type *in, int n_out,
@@ -128,6 +129,9 @@ enum assay_status runner_bind_shared(struct runner *r, const struct tensor_type 
 // What the buffers of the next runner_bind are, as text for the worker (docs/python-candidates.md). ASSAY_ERR_LIMIT
 // when it is too long.
 enum assay_status runner_set_workload(struct runner *r, const char *text, struct assay_error *err);
+
+// Where inputs of the next runner_bind lie.
+void runner_set_place(struct runner *r, bool inputs_first);
 
 // The judge's own writable mapping of a buffer, valid until the next bind or close. These three after runner_bind.
 void *runner_input(struct runner *r, int i);

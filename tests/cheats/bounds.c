@@ -11,6 +11,7 @@
 // assay: twin WHOLE_VECTORS expect out_of_bounds -- stores whole vectors of 16 without a remainder loop
 // assay: twin READ_PAST expect out_of_bounds -- reads on for a page after the input
 // assay: twin READ_BEFORE expect out_of_bounds -- reads a page before the input
+// assay: twin READ_ONE_BEFORE expect out_of_bounds -- reads the element before the input
 // assay: twin READ_VECTORS expect pass -- reads whole vectors of 16, which stays within the alignment: allowed
 // assay: twin COPY_BAND expect out_of_bounds -- writes after the output what it found before it, in another phase
 // assay: twin RESTORE expect pass -- writes before the output and puts back what was there: nobody was harmed
@@ -103,6 +104,8 @@ void assay_kernel(const struct assay_args *args) {
     (void)far[count + i];
 #elif defined(READ_BEFORE)
   (void)far[-2048];
+#elif defined(READ_ONE_BEFORE)
+  (void)far[-1];
 #elif defined(COPY_BAND)
   memcpy(y + count, (char *)y - 61, 4);
 #elif defined(RESTORE)
