@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "device/cuda_device.h"
+#include "device/garbage.h"
 
 enum {
   PRINTF_BYTES = 1 << 20,
@@ -167,7 +168,9 @@ static enum assay_status make_flush(struct device *d, struct assay_error *err) {
   enum assay_status status =
       cuda_check(cu, cu->cuMemAlloc(&d->flush, d->flush_bytes + FLUSH_REST), "make the flush buffer", err);
   if (!status)
-    status = cuda_check(cu, cu->cuMemsetD8Async(d->flush, 0, d->flush_bytes, d->stream), "clear the flush buffer", err);
+    status =
+        cuda_check(cu, cu->cuMemsetD32Async(d->flush, GARBAGE_ORDINARY, d->flush_bytes / sizeof(uint32_t), d->stream),
+                   "fill the flush buffer", err);
   return status;
 }
 

@@ -132,6 +132,11 @@ static enum cu_result timed_as_called(struct device *d, struct device_times *tim
 
 static enum cu_result once(struct device *d, enum device_mode mode, struct device_times *times, int *failed) {
   enum cu_result r = mode == DEVICE_HOT ? cuda_warm(d) : cuda_flush(d);
+  const bool steps = mode != DEVICE_NULL && mode != DEVICE_EMPTY;
+  if (r == CUDA_SUCCESS && steps && !d->loaded->called) {
+    d->loaded->called = true;
+    r = cuda_leave_in_shared(d);
+  }
   if (r != CUDA_SUCCESS)
     return r;
   return mode == DEVICE_AS_CALLED ? timed_as_called(d, times, failed) : timed_on_device(d, mode, times, failed);

@@ -32,6 +32,7 @@ struct cuda_plan {
   struct cuda_mapping *mappings;
   int n_mappings;   // at most one for each buffer
   uint32_t garbage; // in scratch
+  bool called;      // its steps have run, other than those that prepare
   CUmodule *modules;
   struct cuda_step *steps;
 };
@@ -110,6 +111,9 @@ enum assay_status cuda_load_steps(struct device *d, struct cuda_plan *l, struct 
 enum assay_status cuda_load(struct device *d, const struct device_work *work, struct device_report *report,
                             struct assay_error *err);
 void cuda_unload(struct device *d);
+
+// Leaves numbers in the shared memory of every SM.
+enum cu_result cuda_leave_in_shared(struct device *d);
 enum assay_status cuda_call(struct device *d, enum device_mode mode, struct device_report *report,
                             struct assay_error *err);
 enum cu_result cuda_flush(struct device *d);   // queues reads, after everything that is queued; waits for that

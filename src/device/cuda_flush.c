@@ -22,8 +22,8 @@
 
 enum { READ_THREADS = 512, READ_BLOCKS_PER_PROCESSOR = 4, PIECE = 16 };
 
-// The flush buffer holds zeros, so that no sum of it is this. (A sum of inputs may be; it is then written to a place
-// that is never read.)
+// The flush buffer holds one ordinary number (what is left of it in an SM is no zero then), so that no sum of it is
+// this. (A sum of inputs may be; it is then written to a place that is never read.)
 static const uint32_t never = 0xffffffffu;
 
 // Far more than queueing takes, even on a busy machine.

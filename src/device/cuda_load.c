@@ -57,9 +57,10 @@ static void make_room(struct device *d, const struct cuda_plan *l, struct device
 }
 
 // Shared memory is 0 in a fresh context, and later holds what the launch before left: a kernel that does not write what
-// it reads may be right with that. So something else is left there before the plan's first call. (Not before each call:
+// it reads may be right with that. So something else is left there before the plan's first steps, and right before its
+// first call, as what runs between (flushing the caches, another process) leaves other things. (Not before each call:
 // the next kernel may wait until the SM has divided its memory anew.)
-static enum cu_result leave_in_shared(struct device *d) {
+enum cu_result cuda_leave_in_shared(struct device *d) {
   uint32_t number = GARBAGE_ORDINARY, bytes = d->facts.limits.max_shared_bytes, count = bytes / sizeof number;
   void *params[] = {&number, &count};
   return d->cu->cuLaunchKernel(d->leave, (unsigned int)d->facts.processors, 1, 1, 1024, 1, 1, bytes, d->stream, params,
@@ -95,7 +96,7 @@ enum assay_status cuda_load(struct device *d, const struct device_work *work, st
   if (!status && report->event == DEVICE_OK)
     make_room(d, l, report);
   if (!status && report->event == DEVICE_OK) {
-    enum cu_result r = leave_in_shared(d);
+    enum cu_result r = cuda_leave_in_shared(d);
     if (r == CUDA_SUCCESS)
       r = d->cu->cuStreamSynchronize(d->stream);
     if (r != CUDA_SUCCESS)

@@ -43,6 +43,7 @@ static int fresh(void **state) {
   device.gate = &gate;
   device.read = letter_function('R');
   device.empty = letter_function('E');
+  device.leave = letter_function('g');
   device.hold = letter_function('h');
   device.stamp = letter_function('t');
   device.confirm = letter_function('c');
@@ -135,6 +136,22 @@ static void scratch_and_constants_end_where_their_mapping_ends(void **state) {
   assert_true(m->address + m->bytes - (a[constant] + sizeof data) < 256);
   assert_int_equal(m->access, CU_MEM_ACCESS_FLAGS_PROT_READ); // after the upload, which needed more
   cuda_unload(&device);
+  nothing_is_left();
+}
+
+// So a write in front of them faults as well.
+static void at_every_other_load_they_begin_where_it_begins(void **state) {
+  (void)state;
+  int scratch = made_buffer(&made, PLAN_SCRATCH, 0, 5000, NULL);
+  int constant = made_buffer(&made, PLAN_CONSTANT, 0, 4, (const uint8_t *)"abc");
+  for (int i = 0; i < 4; i++) {
+    assert_int_equal(load().event, DEVICE_OK);
+    const uint64_t *a = device.loaded->addresses;
+    const struct fake_mapping *m = fake_find(a[scratch]), *n = fake_find(a[constant]);
+    assert_int_equal(a[scratch] == m->address, i % 2);
+    assert_int_equal(a[constant] == n->address, i % 2);
+    cuda_unload(&device);
+  }
   nothing_is_left();
 }
 
@@ -259,8 +276,9 @@ static void every_mode_in_its_order(void **state) {
   launch();
   launch();
   assert_int_equal(load().event, DEVICE_OK);
-  order(DEVICE_COLD, "srRh<LL>tscs");
+  order(DEVICE_COLD, "srRgh<LL>tscs"); // the first call alone finds numbers in shared memory
   assert_int_equal(fake.launches_while_closed, 2);
+  order(DEVICE_COLD, "srRh<LL>tscs");
   order(DEVICE_HOT, "sRh<LL>tscs"); // inputs are read by us: a second execution would find its answer done
   order(DEVICE_AS_CALLED, "srRsLLs");
   order(DEVICE_NULL, "srRh<>tscs");
@@ -276,7 +294,8 @@ static void preparation_is_timed_apart(void **state) {
   made.plan.n_prepare = 1;
   assert_int_equal(load().event, DEVICE_OK);
   order(DEVICE_PREPARE, "pLqs");
-  order(DEVICE_COLD, "srRh<L>tscs");
+  order(DEVICE_NULL, "srRh<>tscs");
+  order(DEVICE_COLD, "srRgh<L>tscs");
   order(DEVICE_HOT, "sRh<L>tscs");
   assert_int_equal(call(DEVICE_PREPARE).times.prepare_ns, 500000);
   assert_int_equal(call(DEVICE_COLD).times.prepare_ns, 0);
@@ -319,7 +338,7 @@ static void a_hold_that_failed_is_repeated(void **state) {
   launch();
   assert_int_equal(load().event, DEVICE_OK);
   fake.holds_that_fail = 1;
-  order(DEVICE_COLD, "srRh<L>tscssrRh<L>tscs");
+  order(DEVICE_COLD, "srRgh<L>tscssrRh<L>tscs");
   fake.holds_that_fail = 1;
   assert_int_equal(call(DEVICE_COLD).times.repeated, 1);
   assert_int_equal(call(DEVICE_COLD).times.repeated, 0);
@@ -394,6 +413,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(nothing_lies_around_a_buffer, fresh),
       cmocka_unit_test_setup(scratch_and_constants_end_where_their_mapping_ends, fresh),
+      cmocka_unit_test_setup(at_every_other_load_they_begin_where_it_begins, fresh),
       cmocka_unit_test_setup(many_scratch_buffers_share_a_mapping, fresh),
       cmocka_unit_test(memory_that_is_not_there),
       cmocka_unit_test_setup(the_judges_buffers_must_fit_the_plan, fresh),
