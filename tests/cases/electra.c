@@ -7,9 +7,16 @@
 // assay: twin NO_TYPE expect wrong_value -- the row of token types is not added
 // assay: twin TANH expect wrong_value|low_precision -- GELU by its form with tanh
 // assay: twin NORM_BEFORE expect wrong_value -- the first part's sum is taken before its normalisation
+// assay: twin EPSILON_4096TH expect wrong_value|low_precision -- epsilon off by 2^-12: shows where embeddings are near 10^-6
 #include <assay/candidate.h>
 #include <math.h>
 #include <stdlib.h>
+
+#ifdef EPSILON_4096TH
+#define EPSILON 1.000244140625e-12
+#else
+#define EPSILON 1e-12
+#endif
 
 enum { HEADS = 4, BLOCKS = 12, OF_A_BLOCK = 16, BEFORE = 8 };
 
@@ -57,7 +64,7 @@ static void normalise(const struct assay_tensor norm[2], float *x) {
     variance += (x[i] - mean) * (x[i] - mean);
   variance /= (double)n;
   for (int64_t i = 0; i < n; i++)
-    x[i] = (float)((x[i] - mean) / sqrt(variance + 1e-12)) * ((const float *)norm[0].data)[i] +
+    x[i] = (float)((x[i] - mean) / sqrt(variance + EPSILON)) * ((const float *)norm[0].data)[i] +
            ((const float *)norm[1].data)[i];
 }
 

@@ -6,11 +6,18 @@
 // assay: twin SEES_ALL expect wrong_value -- attention looks ahead
 // assay: twin NO_POSITIONS expect wrong_value -- the table of positions is not read
 // assay: twin KNOWN_LENGTHS expect wrong_value -- right for as many tokens as the task's file has
+// assay: twin EPSILON_4096TH expect wrong_value|low_precision -- epsilon off by 2^-12: shows where embeddings are small
 #include <assay/candidate.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef EPSILON_4096TH
+#define EPSILON 1.000244140625e-5
+#else
+#define EPSILON 1e-5
+#endif
 
 enum { HEADS = 12, WEIGHTS = 12 }; // of a block
 
@@ -45,7 +52,7 @@ static void normalize(const float *x, const float *scale, const float *shift, in
     for (int64_t i = 0; i < n; i++)
       square += (x[i] - mean) * (x[i] - mean) / (double)n;
     for (int64_t i = 0; i < n; i++)
-      y[i] = (float)((x[i] - mean) / sqrt(square + 1e-5)) * scale[i] + shift[i];
+      y[i] = (float)((x[i] - mean) / sqrt(square + EPSILON)) * scale[i] + shift[i];
   }
 }
 

@@ -5,11 +5,18 @@
 // assay: twin FROM_ROW_0 expect wrong_value -- positions begin with the first row of their table
 // assay: twin SCALED_TWICE expect wrong_value -- scores are divided by the size of a head
 // assay: twin NO_LAST_NORM expect wrong_value -- the last normalisation is left out
+// assay: twin EPSILON_4096TH expect wrong_value|low_precision -- epsilon off by 2^-12: shows where embeddings are small
 #include <assay/candidate.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef EPSILON_4096TH
+#define EPSILON 1.000244140625e-5
+#else
+#define EPSILON 1e-5
+#endif
 
 enum { HEADS = 32, BLOCK = 16, SKIPPED_ROWS = 2 };
 
@@ -44,7 +51,7 @@ static struct rows normalised(struct rows x, const struct assay_tensor *w) {
     const double mean = sum / (double)x.width;
     for (int64_t i = 0; i < x.width; i++)
       square += (row[i] - mean) * (row[i] - mean);
-    const double spread = sqrt(square / (double)x.width + 1e-5);
+    const double spread = sqrt(square / (double)x.width + EPSILON);
     for (int64_t i = 0; i < x.width; i++)
       y.at[r * x.width + i] = (float)((row[i] - mean) / spread) * scale[i] + shift[i];
   }
