@@ -44,7 +44,7 @@ static const struct op_def rows[] = {
     BINARY("Div", 7, "x / y",
            "The quotient of two tensors, broadcast. Integer division truncates towards zero; dividing by zero gives 0.",
            .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .passes = 1,
-           .pytorch = {.text = "$0 / $1", .takes_numbers = true}),
+           .pytorch = {.write = pytorch_div, .takes_numbers = true}),
     {POINTWISE_BINARY("Mod", 10, pointwise_infer_number,
                       "fmod ? fmod(x, y) : fmod(x, y) == 0 ? y < 0 ? -0 : 0"
                       " : (fmod(x, y) < 0) == (y < 0) ? fmod(x, y) : fmod(x, y) + y",

@@ -70,7 +70,7 @@ op_pytorch_fn pytorch_conv, pytorch_pool, pytorch_reduce, pytorch_reshape, pytor
     pytorch_cast, pytorch_flatten, pytorch_attention, pytorch_trilu, pytorch_gelu, pytorch_max_min, pytorch_shape,
     pytorch_constant_of_shape, pytorch_gather, pytorch_slice, pytorch_split, pytorch_constant, pytorch_hard_sigmoid,
     pytorch_recurrent, pytorch_space_to_depth, pytorch_depth_to_space, pytorch_grid_sample, pytorch_eye, pytorch_mod,
-    pytorch_scatter;
+    pytorch_div, pytorch_scatter;
 // pytorch_image.c: borders and resampling.
 op_pytorch_fn pytorch_pad, pytorch_resize;
 

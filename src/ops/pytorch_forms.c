@@ -348,6 +348,12 @@ void pytorch_eye(struct pytorch_writer *w, const struct node *n) {
   pytorch_put_template(w, n, "torch.ones_like($0).tril({k}).triu({k})");
 }
 
+// The slash of Python divides integers into fractions.
+void pytorch_div(struct pytorch_writer *w, const struct node *n) {
+  const bool whole = dtype_is_integer(w->values[n->outputs[0]].dtype);
+  pytorch_put_template(w, n, whole ? "torch.div(torch.as_tensor($0), $1, rounding_mode=\"trunc\")" : "$0 / $1");
+}
+
 void pytorch_mod(struct pytorch_writer *w, const struct node *n) {
   pytorch_put_template(w, n, node_int(n, "fmod", 0) ? "torch.fmod($0, $1)" : "torch.remainder($0, $1)");
 }

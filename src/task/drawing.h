@@ -58,8 +58,8 @@ struct array;
 enum assay_status task_oppose(const struct task *t, const struct array *inputs, uint64_t key, struct arena *arena,
                               struct draw_scales **out, struct assay_error *err);
 
-// What PROBE_SMALL_SPREAD does: weights that decide how large a normalisation's variance is, and what it draws where the
-// epsilon is far below 10^-5.
+// What PROBE_SMALL_SPREAD does: weights that decide how large a normalisation's variance is, and what it draws where
+// the epsilon is far below 10^-5.
 enum assay_status task_spread(const struct task *t, uint64_t key, struct arena *arena, struct draw_scales **out,
                               struct assay_error *err);
 

@@ -44,6 +44,10 @@ IMAGES = {
     "Attention of fewer heads in rows": (dict.fromkeys("qkv", "normal(0, 1)"), "graph (float[2, M, 32] q, float[2, N, 16] k, "
                                          "float[2, N, 16] v) => (float[2, M, 32] y) "
                                          "{ y = Attention<q_num_heads = 4, kv_num_heads = 2>(q, k, v) }"),
+    "Div of whole numbers": ({"a": "integers(-40, 40)", "b": "integers(1, 9)"}, "graph (int64[M, N] a, int64[N] b) => (float[M, N] y) "
+                             "<int64 five = {5}> { q = Div(a, b) r = Div(a, five) s = Add(q, r) y = Cast<to = 1>(s) }"),
+    "Div of a whole number": ({"b": "integers(1, 9)"}, "graph (int64[M, N] b) => (float[M, N] y) "
+                              "<int64 many = {-50}> { q = Div(many, b) y = Cast<to = 1>(q) }"),
     "Pad of axes": (FLOATS, "graph (float[M, N] x) => (float[M, Q] y) <int64[2] n = {1, 2}, float c = {3}, "
                     "int64[1] a = {-1}> { y = Pad(x, n, c, a) }")}
 NONE = {"LRN": ({"x": "uniform(-3, 3)"}, "graph (float[M, N, 3, 3] x) => (float[M, N, 3, 3] y) { p = Relu(x) y = LRN<size = 3>(p) }"),
