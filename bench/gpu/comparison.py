@@ -9,6 +9,8 @@ PROGRAMS: the folder with assay and its helpers. OUT: a folder for all that the 
 
   one           the published families whole, in one run on one GPU: thirty products, three layer normalisations, five products with
                 GELU, by PyTorch in three modes, the library, Triton and ours (fusedops.sh); makers.py makes one file of it
+  families      the other families, likewise: attention, batched, grouped and routed products, softmax, RMS normalisation, rotary
+                embedding, cross-entropy, SwiGLU, the gate of experts
   probes        kernels whose defaults a search chose, which asked no probes: at odd shapes, then under all probes at every size
                 (fusedops_kernels.py)
   cublas        forms of the bf16 product beside cuBLAS over the thirty published shapes (forms.py), which begins anew each time
@@ -18,7 +20,7 @@ PROGRAMS: the folder with assay and its helpers. OUT: a folder for all that the 
   published     the published candidates that were not reached: products with GELU, Helion's layer normalisation (published.py);
                 --checkout is LironKesem/KernelGeneration, and without it the part is left out
 
-Each part has seconds of its own, 1820 in all; --scale multiplies them. --seconds (540) ends a call, and the same command goes on
+Each part has seconds of its own, 2520 in all; --scale multiplies them. --seconds (540) ends a call, and the same command goes on
 with the part, and within it, where it was: OUT/comparison.json has what was used. --only takes parts in the order given. --plan
 prints what would be called, after it has written what the parts read. --table prints what there is, and calls nothing.
 
@@ -33,11 +35,15 @@ import sys
 import time
 
 import common
+import fusedops_kernels
 
-LIMITS = {"one": 500, "probes": 120, "cublas": 60, "products": 330, "denominators": 390, "tuners": 300, "published": 120}
+LIMITS = {"one": 500, "families": 700, "probes": 120, "cublas": 60, "products": 330, "denominators": 390, "tuners": 300, "published": 120}
 SHORTEST = 20  # seconds; a part is not begun with less
 GRACE = 45  # what is at work when a part's seconds are over may end
 REACHED = (5, 10, 15, 20, *range(21, 31))  # of the thirty products, in bench/results/nvidia-*/makers_one_run.json
+FAMILIES = ("attention/bf16_attention", "softmax/bf16_softmax", "grouped_gemm/bf16_grouped_gemm", "rms_norm/bf16_rms_norm",
+            "attention/bf16_attention_causal", "swiglu/bf16_swiglu", "cross_entropy/bf16_cross_entropy", "rotary/bf16_rotary",
+            "attention/bf16_attention_gqa", "grouped_gemm/bf16_batched_gemm", "grouped_gemm/bf16_routed_gemm", "moe_gate/fp32_moe_gate")
 ONE = "eager,inductor,max-autotune,triton,kernels/fusedops"  # makers of the part one; for products the library, too
 CHOSEN = "attention,layernorm,swiglu,batched_gemm"  # kernels whose defaults a search chose
 
@@ -58,6 +64,17 @@ def write_one(path):
     with open(path, "w", encoding="utf-8") as file:
         for part in products[:6] + others + products[6:]:
             file.write(f"fusedops/{part} fusedops {ONE}{',library' if part in products else ''}\n")
+
+
+def write_families(path):
+    """A shape of each family in turn, the largest first: so a run that is cut off has all families."""
+    sizes = {family: [name for name in fusedops_kernels.read_workloads(f"fusedops/{family}") if name.startswith("size")][::-1]
+             for family in FAMILIES}
+    with open(path, "w", encoding="utf-8") as file:
+        for n in range(max(map(len, sizes.values()))):
+            for family in FAMILIES:
+                if n < len(sizes[family]):
+                    file.write(f"fusedops/{family} {sizes[family][n]} fusedops {ONE}\n")
 
 
 class Options:
@@ -90,9 +107,9 @@ def command_of(part, options, seconds):
     python = os.environ.get("ASSAY_PYTHON", sys.executable)
     out, gpus = (lambda name: os.path.join(options.out, name)), str(options.gpus)
     shared = ["--seconds", seconds, "--gpus", gpus, "--device", options.device]
-    if part == "one":
-        return [script("fusedops.sh"), options.programs, out("one"), seconds], \
-            {"PARTS": out("one.parts"), "GPUS": "1", "EACH": "5", "DEVICE": options.device}
+    if part in ("one", "families"):
+        return [script("fusedops.sh"), options.programs, out(part), seconds], \
+            {"PARTS": out(part + ".parts"), "GPUS": "1", "EACH": "5", "DEVICE": options.device}
     if part == "probes":
         return [sys.executable, script("fusedops_kernels.py"), options.assay, out("probes.json"), "--only", CHOSEN, "--kinds",
                 "odd,probes", *shared], {}
@@ -162,6 +179,7 @@ def main():
     os.makedirs(options.out, exist_ok=True)
     write_products(os.path.join(options.out, "products.parts"))
     write_one(os.path.join(options.out, "one.parts"))
+    write_families(os.path.join(options.out, "families.parts"))
     if not options.plan:
         result["calls"].append(common.call_of("bench/gpu/comparison.py", ["PROGRAMS", "OUT", *sys.argv[3:]], gpus=options.gpus))
 

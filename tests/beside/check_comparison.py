@@ -96,15 +96,18 @@ class Comparison(unittest.TestCase):
 
     def test_what_the_parts_read(self):
         said = self.main(comparison, self.programs, self.out, "--plan", "--gpus", "4")
-        self.assertEqual(len(said.splitlines()), 7)
+        self.assertEqual(len(said.splitlines()), 8)
         self.assertIn("published: left out, as there is no --checkout", said)
         self.assertFalse(os.path.exists(os.path.join(self.out, "comparison.json")))
-        for name, n in (("products", 16), ("one", 38)):
+        for name, n in (("products", 16), ("families", 60), ("one", 38)):
             with open(os.path.join(self.out, name + ".parts"), encoding="utf-8") as file:
                 parts = [tuple(line.split()) for line in file]
             self.assertEqual(len(set(parts)), n)
             for task, workload, *_ in parts:
                 self.assertIn(workload, fusedops_kernels.read_workloads(task))
+        with open(os.path.join(self.out, "families.parts"), encoding="utf-8") as file:
+            first = [line.split()[0] for line in file][:len(comparison.FAMILIES)]
+        self.assertEqual(sorted(first), sorted(f"fusedops/{family}" for family in comparison.FAMILIES))
         # The families whole, some of each first; the library where it has a kernel.
         self.assertEqual(len({task for task, *_ in parts[:14]}), 3)
         self.assertEqual({task for task, _, _, makers in parts if "library" in makers}, {"fusedops/matmul/bf16_matmul"})
@@ -118,22 +121,22 @@ class Comparison(unittest.TestCase):
             self.main(comparison, *arguments, how=how)
             first, states = self.called(), self.states()
             said = self.main(comparison, *arguments, how=how)
-        self.assertEqual([name for name, _, _ in first], ["fusedops.sh", "fusedops_kernels.py", "forms.py", "fusedops.sh", "denominators.py",
+        self.assertEqual([name for name, _, _ in first], ["fusedops.sh", "fusedops.sh", "fusedops_kernels.py", "forms.py", "fusedops.sh", "denominators.py",
                                                           "tuners.sh", "published.py"])
         self.assertEqual({part: s["done"] for part, s in states.items()},
-                         {"one": False, "probes": True, "cublas": False, "products": False, "denominators": False, "tuners": True,
+                         {"one": False, "families": False, "probes": True, "cublas": False, "products": False, "denominators": False, "tuners": True,
                           "published": True})
         self.assertEqual(states["cublas"]["exit"], 3)
         self.assertGreaterEqual(states["denominators"]["seconds"], 1)
         self.assertLess(states["denominators"]["seconds"], 200)  # it was interrupted
         # What is done, and what has used its seconds, is not begun again.
-        self.assertEqual([name for name, _, _ in self.called()[len(first):]], ["fusedops.sh", "forms.py", "fusedops.sh"])
+        self.assertEqual([name for name, _, _ in self.called()[len(first):]], ["fusedops.sh", "fusedops.sh", "forms.py", "fusedops.sh"])
         self.assertRegex(said, r"denominators +\d+ +1 +1 +-?\d+  its seconds are used")
         self.assertRegex(said, r"products +\d+ +200 +2 +0  goes on with the same command")
-        self.assertEqual(first[1][1][first[1][1].index("--kinds") + 1], "odd,probes")
+        self.assertEqual(first[2][1][first[2][1].index("--kinds") + 1], "odd,probes")
         self.assertEqual(first[0][2], {"PARTS": os.path.join(os.path.realpath(self.out), "one.parts"), "GPUS": "1", "EACH": "5",
                                        "DEVICE": "cuda"})
-        self.assertEqual(first[3][2], {"PARTS": os.path.join(os.path.realpath(self.out), "products.parts"), "GPUS": "4", "EACH": "2",
+        self.assertEqual(first[4][2], {"PARTS": os.path.join(os.path.realpath(self.out), "products.parts"), "GPUS": "4", "EACH": "2",
                                     "DEVICE": "cuda"})
 
     def test_the_script_says_what_it_did_and_goes_on(self):
