@@ -37,13 +37,15 @@ import time
 import common
 import fusedops_kernels
 
-LIMITS = {"one": 500, "families": 700, "probes": 120, "cublas": 60, "products": 330, "denominators": 390, "tuners": 300, "published": 120}
+LIMITS = {"one": 500, "families": 700, "probes": 120, "cublas": 60, "products": 330, "denominators": 390, "tuners": 300,
+          "published": 120}
 SHORTEST = 20  # seconds; a part is not begun with less
 GRACE = 45  # what is at work when a part's seconds are over may end
 REACHED = (5, 10, 15, 20, *range(21, 31))  # of the thirty products, in bench/results/nvidia-*/makers_one_run.json
 FAMILIES = ("attention/bf16_attention", "softmax/bf16_softmax", "grouped_gemm/bf16_grouped_gemm", "rms_norm/bf16_rms_norm",
             "attention/bf16_attention_causal", "swiglu/bf16_swiglu", "cross_entropy/bf16_cross_entropy", "rotary/bf16_rotary",
-            "attention/bf16_attention_gqa", "grouped_gemm/bf16_batched_gemm", "grouped_gemm/bf16_routed_gemm", "moe_gate/fp32_moe_gate")
+            "attention/bf16_attention_gqa", "grouped_gemm/bf16_batched_gemm", "grouped_gemm/bf16_routed_gemm",
+            "moe_gate/fp32_moe_gate")
 ONE = "eager,inductor,max-autotune,triton,kernels/fusedops"  # makers of the part one; for products the library, too
 CHOSEN = "attention,layernorm,swiglu,batched_gemm"  # kernels whose defaults a search chose
 
