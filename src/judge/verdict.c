@@ -66,7 +66,8 @@ void verdict_take_kept(struct assay_verdict *v) {
   char names[160];
   if (take_line(v, "assay: kept: ", names, sizeof names) &&
       (v->reason == ASSAY_REASON_CHANGED_BEHAVIOUR || (v->reason == ASSAY_REASON_WRONG_VALUE && !errs_little(v))))
-    add_detail(v, "; it keeps %s from an earlier call, which had other weights: make it in forward", names);
+    add_detail(v, "; it keeps %s from an earlier call, when weights and first states were others: make it in forward",
+               names);
 }
 
 void verdict_take_changed(struct assay_verdict *v) {

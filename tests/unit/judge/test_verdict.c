@@ -82,7 +82,7 @@ static void test_what_the_worker_says(void **state) {
   verdict_take_kept(&v);
   assert_string_equal(v.weights, "w = weight (by order)");
   assert_string_equal(v.detail, "output 0 is off; paired: w = weight (by order); it keeps t, linear.weight "
-                                "from an earlier call, which had other weights: make it in forward");
+                                "from an earlier call, when weights and first states were others: make it in forward");
   v = failed(ASSAY_REASON_OUT_OF_BOUNDS, "", false);
   v.diagnostics = said;
   verdict_take_kept(&v);
