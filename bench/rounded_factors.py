@@ -15,6 +15,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "gpu"))
+import common  # noqa: E402
+
 ROUNDINGS = {
     "nearest": "(x.view(torch.int32) + 0xfff + (x.view(torch.int32) >> 13 & 1)).bitwise_and(-8192).view(torch.float32)",
     "cut": "x.view(torch.int32).bitwise_and(-8192).view(torch.float32)",
@@ -54,18 +57,9 @@ def judge(assay, task, workload, path):
     return [verdict["verdict"], *(float(f"{x:.3g}") for x in numbers)]
 
 
-def option(arguments, name, default):
-    if name not in arguments:
-        return default
-    at = arguments.index(name)
-    value = arguments[at + 1]
-    del arguments[at:at + 2]
-    return value
-
-
 def main():
     arguments = sys.argv[1:]
-    workload, rounds = option(arguments, "--workload", "small"), int(option(arguments, "--rounds", "2"))
+    workload, rounds = common.option(arguments, "--workload", "small"), int(common.option(arguments, "--rounds", "2"))
     if len(arguments) < 3:
         sys.exit(__doc__)
     assay, out, *tasks = arguments

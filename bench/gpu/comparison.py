@@ -69,7 +69,7 @@ def write_one(path):
 
 
 def write_families(path):
-    """A shape of each family in turn, the largest first: so a run that is cut off has all families."""
+    """A shape of each family in turn, the last ones first: so a run that is cut off has all families."""
     sizes = {family: [name for name in fusedops_kernels.read_workloads(f"fusedops/{family}") if name.startswith("size")][::-1]
              for family in FAMILIES}
     with open(path, "w", encoding="utf-8") as file:

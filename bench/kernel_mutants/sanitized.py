@@ -27,7 +27,6 @@ import time
 
 import run
 
-common = run.common
 FIRST = re.compile(r"^=+ +((Error|Warning|Invalid|Race|Potential|Barrier|Uninitialized).*)", re.M)
 SUMMARY = re.compile(r"RACECHECK SUMMARY: \d+ hazards? displayed \((\d+) errors?|ERROR SUMMARY: (\d+) errors?")
 
@@ -68,12 +67,11 @@ def look(a, task, kernel, folder, gpu):
 class Looks:
     """Each kernel once, mutants in parallel; OUT.json after every one."""
 
-    def __init__(self, a):
-        self.a, self.lock, self.honest = a, threading.Lock(), {}
+    def __init__(self, a, folder):
+        self.a, self.folder, self.lock, self.honest = a, folder, threading.Lock(), {}
         self.path = pathlib.Path(a.out)
         self.found = json.loads(self.path.read_text()) if self.path.exists() else {"calls": [], "rows": []}
         self.end = time.monotonic() + a.seconds
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sanitized."))
         self.runs = 0
 
     def fresh(self):
@@ -110,24 +108,7 @@ class Looks:
               f"the kernel {honest['errors']}: {row['change']}", flush=True)
 
 
-def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("assay")
-    p.add_argument("mutants", type=pathlib.Path)
-    p.add_argument("out")
-    p.add_argument("--tool", default="racecheck", choices=("racecheck", "memcheck", "initcheck", "synccheck"))
-    p.add_argument("--state", action="append", choices=run.STATES)
-    p.add_argument("--only", action="append")
-    p.add_argument("--workload", default="small")
-    p.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    p.add_argument("--gpus", type=int, default=1)
-    p.add_argument("--limit", type=float, default=120, help="seconds for a program under the tool")
-    p.add_argument("--seconds", type=float, default=float("inf"), help="begin none after so many")
-    p.add_argument("--sanitizer", default="compute-sanitizer")
-    p.add_argument("--library", dest="libraries", action="append", help="to link with (default: -lcuda)")
-    a = p.parse_args()
-    a.state, a.libraries = a.state or ["race"], a.libraries or ["-lcuda"]
-    looks = Looks(a)
+def look_at_all(a, looks):
     have = {(r["file"], r["id"], r["tool"], r["workload"]) for r in looks.found["rows"]}
     rows = [r for r in json.loads(a.mutants.read_text())["passed"] if r["state"] in a.state]
     rows = [r for r in rows if not a.only or any(fnmatch.fnmatch(pathlib.Path(r["file"]).stem, o) for o in a.only)]
@@ -146,6 +127,27 @@ def main():
     print(f"{a.tool} at {a.workload}: {sum(r['seen'] for r in of_tool)} of {len(of_tool)} seen; of "
           f"{sum(r['kernel']['errors'] != 0 for r in of_tool)} the kernel itself has errors or did not end")
     return 0
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("assay")
+    p.add_argument("mutants", type=pathlib.Path)
+    p.add_argument("out")
+    p.add_argument("--tool", default="racecheck", choices=("racecheck", "memcheck", "initcheck", "synccheck"))
+    p.add_argument("--state", action="append", choices=run.STATES)
+    p.add_argument("--only", action="append")
+    p.add_argument("--workload", default="small")
+    p.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    p.add_argument("--gpus", type=int, default=1)
+    p.add_argument("--limit", type=float, default=120, help="seconds for a program under the tool")
+    p.add_argument("--seconds", type=float, default=float("inf"), help="begin none after so many")
+    p.add_argument("--sanitizer", default="compute-sanitizer")
+    p.add_argument("--library", dest="libraries", action="append", help="to link with (default: -lcuda)")
+    a = p.parse_args()
+    a.state, a.libraries = a.state or ["race"], a.libraries or ["-lcuda"]
+    with tempfile.TemporaryDirectory(prefix="sanitized.") as folder:
+        return look_at_all(a, Looks(a, pathlib.Path(folder)))
 
 
 if __name__ == "__main__":

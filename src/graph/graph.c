@@ -49,6 +49,13 @@ bool node_has_input(const struct node *n, int i) {
   return i < n->n_inputs && n->inputs[i] >= 0;
 }
 
+bool node_is_one_of(const struct node *n, const char *const *op_types) {
+  for (; *op_types; op_types++)
+    if (strcmp(n->op_type, *op_types) == 0)
+      return true;
+  return false;
+}
+
 const char *source_location_text(const struct source_location *at, char *text) {
   if (at->line > 0)
     snprintf(text, 256, "line %d, column %d", at->line, at->column);

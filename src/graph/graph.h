@@ -134,6 +134,7 @@ int64_t node_int(const struct node *n, const char *name, int64_t fallback);
 double node_float(const struct node *n, const char *name, double fallback);
 const char *node_string(const struct node *n, const char *name, const char *fallback);
 bool node_has_input(const struct node *n, int i);
+bool node_is_one_of(const struct node *n, const char *const *op_types); // of a list that ends with NULL
 
 // "line 3, column 7" or the path; for messages. `text` has room for 256 bytes; returns it.
 const char *source_location_text(const struct source_location *at, char *text);

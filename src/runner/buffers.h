@@ -14,7 +14,7 @@ struct buffer {
 };
 
 // A memfd whose data ends, up to alignment, at the end of its last page. An input is sealed so that nobody but this
-// mapping can ever write it.
+// mapping can ever write it; the caller may move its data to offset 0, before which nothing is mapped.
 enum assay_status buffer_create(const struct tensor_type *t, bool input, struct buffer *out, struct assay_error *err);
 void buffer_destroy(struct buffer *b);
 

@@ -4,7 +4,8 @@
 #include <malloc.h>
 #include <string.h>
 
-// As floats: NaN, 12.1, 3.4e38; as double precision: NaN, 2.3e6, 1.4e306.
+// The kinds of device/garbage.h, of one byte each, as that is all that the allocator takes. As floats:
+// NaN, 12.1, 3.4e38; as double precision: NaN, 2.3e6, 1.4e306.
 static int byte_of(unsigned round) {
   static const int bytes[] = {0xff, 0x41, 0x7f};
   return bytes[round % 3];

@@ -72,10 +72,10 @@
 // inputs that are multiplied times the opposed factors. s is (1 + t - floor(t)) * 2^floor(t). For small_spread t = -11
 // + 5 u, where u = unit(word(2, 0)): so the variance is around an epsilon of 10^-5. Weights that decide how large the
 // variance of a normalisation is (task_spread) are as declared, times the s of t = -10 + 5 unit(word(7, 0) of the first
-// input) (squared where they are the variance); and where the epsilon is below 3 * 10^-7 all of these times the power
-// of two next to the root of 10^5 epsilon. For tiny t = (0.8 + 0.08 u) e / n, with the exponent e of the type's
-// smallest normal number and the count n of inputs that are drawn so: their product is near 2^(0.84 e), for floats
-// 2^-111 to 2^-101, and hardly any of them is subnormal.
+// input) (squared where they are the variance), unless the type has no room, like float16; and where the epsilon is
+// below 3 * 10^-7 all of these times the power of two next to the root of 10^5 epsilon. For tiny t = (0.8 + 0.08 u) e /
+// n, with the exponent e of the type's smallest normal number and the count n of inputs that are drawn so: their
+// product is near 2^(0.84 e), for floats 2^-111 to 2^-101, and hardly any of them is subnormal.
 #ifndef TASK_DISTRIBUTION_H
 #define TASK_DISTRIBUTION_H
 

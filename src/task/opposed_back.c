@@ -10,13 +10,6 @@ static int rank_of(const struct opposing *o, int value) {
   return o->values[value].shape.rank;
 }
 
-static bool is_one_of(const struct node *n, const char *const *names) {
-  for (; *names; names++)
-    if (strcmp(n->op_type, *names) == 0)
-      return true;
-  return false;
-}
-
 static bool is_number(const struct opposing *o, int value) {
   return value >= 0 && shape_count(&o->values[value].shape) == 1;
 }
@@ -179,19 +172,19 @@ static bool compute_back(struct opposing *o, const struct node *n, struct oppose
   static const char *const moves[] = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", NULL};
   static const char *const channels[] = {"BatchNormalization", "InstanceNormalization", "GroupNormalization", NULL};
   static const char *const rows[] = {"LayerNormalization", "RMSNormalization", NULL};
-  if (is_one_of(n, pass))
+  if (node_is_one_of(n, pass))
     return to_input(o, n, 0, p.axis, p);
-  if (is_one_of(n, pools))
+  if (node_is_one_of(n, pools))
     return p.axis < 2 && to_input(o, n, 0, p.axis, p);
-  if (is_one_of(n, sums))
+  if (node_is_one_of(n, sums))
     return to_all(o, n, p);
-  if (is_one_of(n, factors))
+  if (node_is_one_of(n, factors))
     return to_factor(o, n, p);
-  if (is_one_of(n, moves))
+  if (node_is_one_of(n, moves))
     return reshape_back(o, n, p);
-  if (is_one_of(n, channels))
+  if (node_is_one_of(n, channels))
     return to_scale_and_shift(o, n, 1, p);
-  if (is_one_of(n, rows))
+  if (node_is_one_of(n, rows))
     return to_scale_and_shift(o, n, rank_of(o, p.value) - 1, p);
   if (strcmp(n->op_type, "Gemm") == 0)
     return gemm_back(o, n, p);
@@ -210,7 +203,8 @@ static bool compute_back(struct opposing *o, const struct node *n, struct oppose
 static bool is_reordered(const struct opposing *o, const struct node *n) {
   static const char *const same[] = {"Identity", "Cast", "CastLike", "Neg", "Trilu", "Transpose", NULL};
   static const char *const factors[] = {"Mul", "Div", NULL};
-  return is_one_of(n, same) || (is_one_of(n, factors) && (is_number(o, n->inputs[0]) || is_number(o, n->inputs[1])));
+  return node_is_one_of(n, same) ||
+         (node_is_one_of(n, factors) && (is_number(o, n->inputs[0]) || is_number(o, n->inputs[1])));
 }
 
 bool opposed_step_back(struct opposing *o, const struct node *n, struct opposed_place p) {

@@ -20,30 +20,23 @@ struct spreading {
   const struct graph *g;
   bool *small;       // of each value: a free input's spread is its own, or nearly so
   bool *seen;        // of each value, on the way back
-  int *exponents;    // of each input: one more than the power of its factor; 0: it has none
+  int *powers;       // of each input: of the common factor; 0: none
   int *shifts;       // of each input
   int shift;         // of the normalisation that is looked at
   int *left, n_left; // values that are still to be followed, each once
 };
-
-static bool is_one_of(const struct node *n, const char *const *names) {
-  for (; *names; names++)
-    if (strcmp(n->op_type, *names) == 0)
-      return true;
-  return false;
-}
 
 // Its result has the scale of input 0, near zero at least.
 static bool passes_scale(const struct node *n) {
   static const char *const functions[] = {"Relu", "LeakyRelu", "PRelu", "Abs",  "Neg",       "Identity", "Cast",
                                           "Gelu", "Swish",     "Mish",  "Tanh", "HardSwish", "Dropout",  NULL};
   const enum op_class class = n->op->class;
-  return class == OP_MOVEMENT || class == OP_GATHER || class == OP_POOLING || is_one_of(n, functions);
+  return class == OP_MOVEMENT || class == OP_GATHER || class == OP_POOLING || node_is_one_of(n, functions);
 }
 
 static bool is_sum(const struct node *n) {
   static const char *const sums[] = {"Add", "Sub", "Sum", "Concat", NULL};
-  return is_one_of(n, sums);
+  return node_is_one_of(n, sums);
 }
 
 static bool is_any_small(const struct spreading *s, const struct node *n, int most) {
@@ -62,12 +55,12 @@ static int input_of(const struct spreading *s, int value) {
 
 static void mark(struct spreading *s, int value, int power) {
   const int i = input_of(s, value);
-  if (i < 0 || s->exponents[i] || !task_is_free(s->t, i, true))
+  if (i < 0 || s->powers[i] || !task_is_free(s->t, i, true))
     return;
   const struct distribution *d = &s->t->inputs[i].distribution;
   if (d->regular || d->definite || d->softmax)
     return;
-  s->exponents[i] = power + 1;
+  s->powers[i] = power;
   s->shifts[i] = power * s->shift;
 }
 
@@ -91,7 +84,7 @@ static void mark_addends(struct spreading *s, const struct node *n) {
 static void find_small(struct spreading *s, bool marked) {
   const struct graph *g = s->g;
   for (int i = 0; i < g->n_inputs; i++)
-    s->small[g->inputs[i]] = marked ? s->exponents[i] > 0 : task_is_free(s->t, i, false);
+    s->small[g->inputs[i]] = marked ? s->powers[i] > 0 : task_is_free(s->t, i, false);
   for (int i = 0; i < g->n_nodes; i++) {
     const struct node *n = &g->nodes[i];
     const bool small = makes_small(s, n);
@@ -130,10 +123,11 @@ static void follow_input(struct spreading *s, const struct node *n, int i) {
 // Of products one factor alone: the weight, unless the other one is small already.
 static void follow_product(struct spreading *s, const struct node *n) {
   static const char *const biased[] = {"Conv", "ConvTranspose", "Gemm", NULL};
-  if (is_one_of(n, biased))
+  if (node_is_one_of(n, biased))
     follow_input(s, n, 2);
-  const int first = n->n_inputs > 1 && n->inputs[0] >= 0 && is_weight(s, n->inputs[0]);
-  follow_input(s, n, is_any_small(s, n, 2) || n->n_inputs < 2 || !is_weight(s, n->inputs[!first]) ? first : !first);
+  const int data = n->n_inputs > 1 && is_weight(s, n->inputs[0]), weight = !data;
+  const bool by_weight = n->n_inputs > 1 && !is_any_small(s, n, 2) && is_weight(s, n->inputs[weight]);
+  follow_input(s, n, by_weight ? weight : data);
 }
 
 static void follow_node(struct spreading *s, const struct node *n) {
@@ -187,7 +181,7 @@ static void follow_normalisations(struct spreading *s) {
 // The power of two of an input's factor: of weights that of the draw; what the probe draws is small already.
 static double exponent_of(const struct spreading *s, int input, double common) {
   const bool is_static = s->t->inputs[input].distribution.is_static;
-  return (is_static ? (s->exponents[input] - 1) * common : 0) + s->shifts[input];
+  return (is_static ? s->powers[input] * common : 0) + s->shifts[input];
 }
 
 // Whether factors of 2^t leave a type its precision.
@@ -203,7 +197,7 @@ static enum assay_status put(const struct spreading *s, uint64_t key, struct are
   philox4x32(key, 0, STREAM_SPREAD, w);
   const double common = LOWEST + RANGE * (double)(w[0] >> 8) * 0x1p-24;
   for (int i = 0; i < s->g->n_inputs; i++) {
-    const double t = s->exponents[i] ? exponent_of(s, i, common) : 0;
+    const double t = s->powers[i] ? exponent_of(s, i, common) : 0;
     if (t == 0 || !has_room(s->g->values[s->g->inputs[i]].dtype, t))
       continue;
     double *factor = arena_alloc(arena, sizeof *factor);
@@ -222,10 +216,10 @@ enum assay_status task_spread(const struct task *t, uint64_t key, struct arena *
   s.small = arena_calloc(arena, (size_t)g->n_values + 1, sizeof *s.small);
   s.seen = arena_calloc(arena, (size_t)g->n_values + 1, sizeof *s.seen);
   s.left = arena_calloc(arena, (size_t)g->n_values + 1, sizeof *s.left);
-  s.exponents = arena_calloc(arena, (size_t)g->n_inputs + 1, sizeof *s.exponents);
+  s.powers = arena_calloc(arena, (size_t)g->n_inputs + 1, sizeof *s.powers);
   s.shifts = arena_calloc(arena, (size_t)g->n_inputs + 1, sizeof *s.shifts);
   *out = arena_calloc(arena, (size_t)g->n_inputs + 1, sizeof **out);
-  if (!s.small || !s.seen || !s.left || !s.exponents || !s.shifts || !*out)
+  if (!s.small || !s.seen || !s.left || !s.powers || !s.shifts || !*out)
     return error_nomem(err, "a small spread");
   find_small(&s, false);
   follow_normalisations(&s);

@@ -121,16 +121,17 @@ class Comparison(unittest.TestCase):
             self.main(comparison, *arguments, how=how)
             first, states = self.called(), self.states()
             said = self.main(comparison, *arguments, how=how)
-        self.assertEqual([name for name, _, _ in first], ["fusedops.sh", "fusedops.sh", "fusedops_kernels.py", "forms.py", "fusedops.sh", "denominators.py",
-                                                          "tuners.sh", "published.py"])
+        self.assertEqual([name for name, _, _ in first], ["fusedops.sh", "fusedops.sh", "fusedops_kernels.py", "forms.py", "fusedops.sh",
+                                                          "denominators.py", "tuners.sh", "published.py"])
         self.assertEqual({part: s["done"] for part, s in states.items()},
-                         {"one": False, "families": False, "probes": True, "cublas": False, "products": False, "denominators": False, "tuners": True,
-                          "published": True})
+                         {"one": False, "families": False, "probes": True, "cublas": False, "products": False,
+                          "denominators": False, "tuners": True, "published": True})
         self.assertEqual(states["cublas"]["exit"], 3)
         self.assertGreaterEqual(states["denominators"]["seconds"], 1)
         self.assertLess(states["denominators"]["seconds"], 200)  # it was interrupted
         # What is done, and what has used its seconds, is not begun again.
-        self.assertEqual([name for name, _, _ in self.called()[len(first):]], ["fusedops.sh", "fusedops.sh", "forms.py", "fusedops.sh"])
+        self.assertEqual([name for name, _, _ in self.called()[len(first):]],
+                         ["fusedops.sh", "fusedops.sh", "forms.py", "fusedops.sh"])
         self.assertRegex(said, r"denominators +\d+ +1 +1 +-?\d+  its seconds are used")
         self.assertRegex(said, r"products +\d+ +200 +2 +0  goes on with the same command")
         self.assertEqual(first[2][1][first[2][1].index("--kinds") + 1], "odd,probes")

@@ -140,11 +140,50 @@ def check_settling(folder):
                 "mutants": 6, "same_code": 1, "argued": 1, "race": 1, "unasked": 1, "open": 2}
 
 
+TOOL = """#!/bin/sh
+# The kernel's program is the first one, and has no hazards.
+for word; do case $word in */1/kernel) n=0 ;; */2/kernel) n=3 ;; esac; done
+echo "========= Error: Race reported between Write access and Read access"
+echo "========= RACECHECK SUMMARY: ${n:-9} hazards displayed (${n:-9} errors, 0 warnings)"
+"""
+
+
+def check_sanitized(assay, folder):
+    """sanitized.py by a tool that is not the real one; programs are exported and compiled, and not run."""
+    kept = json.loads((HOUSE / "bench/results/nvidia-h200/kernel_mutants_cuda.json").read_text())["passed"]
+    rows = [row for row in kept if row["file"] == "softmax.cu" and row["kind"] == "barrier"][:1]
+    mutants, out, tool = (pathlib.Path(folder, name) for name in ("one.json", "seen.json", "tool"))
+    mutants.write_text(json.dumps({"passed": [dict(rows[0], state="race"), dict(rows[0], state="hole", id="another")]}))
+    tool.write_text(TOOL)
+    tool.chmod(0o755)
+    plan = subprocess.run([assay, "plan", "save", "kernelbench/1/23", str(HOUSE / "kernels/cuda/softmax.cu"), "--out",
+                           str(pathlib.Path(folder, "plan"))], capture_output=True)
+    if plan.returncode == 3:
+        print("no NVRTC here: sanitized.py is not tried")
+        return
+    command = [sys.executable, "-B", str(HOUSE / "bench/kernel_mutants/sanitized.py"), assay, str(mutants), str(out), "--jobs", "1",
+               "--sanitizer", str(tool), "--library=-Wl,--unresolved-symbols=ignore-all"]
+    for again in range(2):  # what has a row is not looked at again
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0 and "racecheck at small: 1 of 1 seen; of 0 the kernel" in done.stdout, done
+        found = json.loads(out.read_text())
+        (row,) = found["rows"]
+        assert row["seen"] and row["mutant"]["errors"] == 3 and row["kernel"]["errors"] == 0, row
+        assert row["mutant"]["first"].startswith("Error: Race"), row
+    found["rows"][0]["tool"] = "memcheck"
+    out.write_text(json.dumps(found))
+    tool.write_text("#!/bin/sh\nexit 1\n")  # ends without a summary: nothing is said to be seen
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert "racecheck at small: 0 of 1 seen; of 1 the kernel" in done.stdout, done
+    assert [row["tool"] for row in json.loads(out.read_text())["rows"]] == ["memcheck", "racecheck"]
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_engine(folder)
         check_settling(folder)
         check_judging(sys.argv[1], folder)
+        check_sanitized(sys.argv[1], folder)
     script = HOUSE / "bench/kernel_mutants/run.py"
     assert subprocess.run([sys.executable, "-B", str(script), "--page", "--check"]).returncode == 0
 

@@ -5,6 +5,7 @@
 // assay: twin AFTER expect out_of_bounds -- writes one element after the output
 // assay: twin BEFORE expect out_of_bounds -- one before it
 // assay: twin READS_AFTER expect out_of_bounds|crashed -- reads a page after the input
+// assay: twin READS_BEFORE expect out_of_bounds|crashed -- reads the element before the input
 // assay: twin INPUT expect wrote_input -- writes an element of the input
 // assay: twin PROTECTS expect wrote_input -- asks for the right to write it first
 // assay: twin SCRATCH expect out_of_bounds|crashed -- writes a page after scratch
@@ -20,6 +21,8 @@ __kernel void relu(__global const float *x, __global float *y, __global float *t
     y[-1] = 1;
 #elif defined(READS_AFTER)
     t[0] = x[n + 1024];
+#elif defined(READS_BEFORE)
+    t[0] = x[-1];
 #elif defined(INPUT)
     in[n / 2] = 1;
 #elif defined(PROTECTS) && defined(__x86_64__)
