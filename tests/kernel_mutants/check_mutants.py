@@ -161,8 +161,8 @@ def check_sanitized(assay, folder):
     if plan.returncode == 3:
         print("no NVRTC here: sanitized.py is not tried")
         return
-    command = [sys.executable, "-B", str(HOUSE / "bench/kernel_mutants/sanitized.py"), assay, str(mutants), str(out), "--jobs", "1",
-               "--sanitizer", str(tool), "--library=-Wl,--unresolved-symbols=ignore-all"]
+    command = [sys.executable, "-B", str(HOUSE / "bench/kernel_mutants/sanitized.py"), assay, str(mutants), str(out),
+               "--jobs", "1", "--sanitizer", str(tool), "--library=-Wl,--unresolved-symbols=ignore-all"]
     for again in range(2):  # what has a row is not looked at again
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0 and "racecheck at small: 1 of 1 seen; of 0 the kernel" in done.stdout, done
